@@ -1,0 +1,96 @@
+//! Every limit of the engine in one place: value, unit, reason.
+
+/// Bytes of one line from the editor, without its end. ACP names no limit; SDKs stop at
+/// 10 to 64 MiB.
+pub const ACP_LINE: u64 = 32 << 20;
+/// Bytes that may wait for the editor before output is held back and coalesced (rule R7).
+pub const ACP_WAITING: u64 = 8 << 20;
+/// Characters (UTF-16 units) of message text held back for a slow editor, a session,
+/// before its subscription is closed; it is opened again with a reread later.
+pub const HELD_TEXT: u64 = 4 << 20;
+/// Nesting of JSON that is decoded into values. Deeper parts are only ever skipped over.
+pub const PROMPT_BLOCKS: u64 = 4096;
+
+/// Bytes of a working folder path (ACP adapter of Maka, section 2).
+pub const CWD: u64 = 4096;
+/// Bytes of an encoded list cursor.
+pub const LIST_CURSOR: u64 = 8192;
+/// Bytes of the Host's own cursor inside it.
+pub const HOST_CURSOR: u64 = 512;
+/// Resource links in one prompt.
+pub const RESOURCE_LINKS: u64 = 8;
+
+/// Bytes of one Maka frame, without its line end.
+pub const MAKA_FRAME: u64 = 768 << 10;
+/// Requests in flight on one Maka connection.
+pub const MAKA_IN_FLIGHT: u64 = 64;
+/// Of those, how many are kept free for stops, closes and queries of a turn, so that a
+/// flood of ordinary requests never delays a cancel (decision).
+pub const MAKA_CONTROL_SLOTS: u64 = 4;
+/// Subscriptions on one Maka connection.
+pub const MAKA_SUBSCRIPTIONS: u64 = 16;
+/// Bytes of a turn's text.
+pub const MAKA_TURN_TEXT: u64 = 48 << 10;
+/// Bytes of a turn's whole content, encoded.
+pub const MAKA_TURN_CONTENT: u64 = 52 << 10;
+/// UTF-16 units of request ids and the like.
+pub const MAKA_ID: u64 = 128;
+/// Bytes of the transcript tail that comes with a subscription.
+pub const MAKA_TAIL: u64 = 16 << 10;
+/// Raw bytes of one transcript page.
+pub const MAKA_PAGE: u64 = 512 << 10;
+/// Bytes of one durable row being assembled from fragments.
+pub const MAKA_ROW: u64 = 16 << 20;
+/// Interactions pending in one session.
+pub const MAKA_INTERACTIONS: u64 = 16;
+/// Rows of a transcript overlay.
+pub const MAKA_OVERLAY_ROWS: u64 = 4096;
+
+/// Milliseconds to connect.
+pub const MAKA_CONNECT_MS: u64 = 5_000;
+/// Milliseconds to answer `hello`.
+pub const MAKA_HELLO_MS: u64 = 2_000;
+/// Milliseconds between probes while requests are outstanding.
+pub const MAKA_PROBE_EVERY_MS: u64 = 2_000;
+/// Milliseconds that a probe may take.
+pub const MAKA_PROBE_MS: u64 = 2_000;
+/// Milliseconds between polls of a Host that is not ready.
+pub const MAKA_READY_POLL_MS: u64 = 25;
+/// Milliseconds that a Host may take to become ready.
+pub const MAKA_READY_MS: u64 = 30_000;
+/// First and longest pause before a new connection, milliseconds.
+pub const MAKA_BACKOFF_MS: (u64, u64) = (100, 5_000);
+/// Milliseconds after which a connection counts as stable and the pause starts anew.
+pub const MAKA_STABLE_MS: u64 = 10_000;
+/// Milliseconds without a Host after which waiting requests are answered with an error.
+pub const MAKA_GIVE_UP_MS: u64 = 15_000;
+/// Recovery attempts of one subscription without a live frame.
+pub const MAKA_RECOVERIES: u64 = 8;
+/// First and longest pause between them, milliseconds; the first attempt has none.
+pub const MAKA_RECOVERY_MS: (u64, u64) = (25, 500);
+/// Milliseconds after a live frame after which the attempts count from zero.
+pub const MAKA_RECOVERED_MS: u64 = 1_000;
+/// Attempts to learn what became of a lost `turn.start`.
+pub const MAKA_ADMISSION_QUERIES: u64 = 5;
+/// Milliseconds that each may take.
+pub const MAKA_ADMISSION_QUERY_MS: u64 = 1_000;
+/// Milliseconds between them, doubled each time.
+pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
+/// Milliseconds that `turn.stop` may take.
+pub const MAKA_STOP_MS: u64 = 30_000;
+
+/// UTF-16 units shown for one tool.
+pub const TOOL_UNITS: u64 = 65_536;
+/// Chunks of output and progress kept for one tool.
+pub const TOOL_CHUNKS: u64 = 512;
+/// UTF-16 units of a tool's title, input preview, preview and kept progress, each.
+pub const TOOL_AUXILIARY_UNITS: u64 = 4_096;
+/// UTF-16 units retained for all tools of one prompt.
+pub const PROMPT_TOOL_UNITS: u64 = 1_048_576;
+/// Tools of one prompt.
+pub const PROMPT_TOOLS: u64 = 4_096;
+/// UTF-16 units of JSON up to which raw input and raw output are shown.
+pub const TOOL_RAW_UNITS: u64 = 65_536;
+
+/// Milliseconds from the editor's end to the end of the adapter.
+pub const SHUTDOWN_MS: u64 = 4_000;

@@ -1,0 +1,3 @@
+//! Runs the Airlock component.
+pub mod sandbox;
+pub use sandbox::words;

@@ -1,0 +1,2 @@
+//! Words to configuration, nothing more.
+fn main() {}

@@ -1,0 +1,2 @@
+//! The only place that names wasmtime.
+pub mod words;
