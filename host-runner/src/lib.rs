@@ -1,5 +1,9 @@
 //! Runs the Airlock component: bytes and time go in, effects come out and are carried out.
 pub mod adapter;
+pub mod drive;
+pub mod journal;
 pub mod limits;
+#[cfg(feature = "native")]
+pub mod native;
 pub mod sandbox;
 pub use sandbox::words;

@@ -54,6 +54,9 @@ pub const JOURNAL_ENTRY_BYTES: u64 = 128;
 /// Recording bytes that may wait for the disk. Past this the recording stops, visibly.
 pub const RECORD_WAITING_BYTES: u64 = 64 << 20;
 
+/// How long the end of the program waits for the end of a recording.
+pub const RECORD_END: Duration = Duration::from_millis(200);
+
 /// After the editor has gone, the adapter may take this long to say that it is done.
 pub const ADAPTER_END: Duration = Duration::from_millis(1500);
 
