@@ -30,7 +30,10 @@ const SOURCES: [&str; 7] = [
 fn main() -> Result<()> {
     let workspace = variable("CARGO_MANIFEST_DIR")?.join("..");
     for source in SOURCES {
-        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+        println!(
+            "cargo::rerun-if-changed={}",
+            workspace.join(source).display()
+        );
     }
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/sandbox/engine_config.rs");
@@ -77,7 +80,13 @@ fn build(workspace: &Path, target_dir: &Path) -> Result<PathBuf> {
         }
     }
     let status = cargo
-        .args(["build", "--package", "airlock-component", "--target", TARGET])
+        .args([
+            "build",
+            "--package",
+            "airlock-component",
+            "--target",
+            TARGET,
+        ])
         .args(["--profile", "component", "--locked", "--manifest-path"])
         .arg(workspace.join("Cargo.toml"))
         .arg("--target-dir")
@@ -87,7 +96,10 @@ fn build(workspace: &Path, target_dir: &Path) -> Result<PathBuf> {
     if !status.success() {
         bail!("the component does not build (its errors are above)");
     }
-    Ok(target_dir.join(TARGET).join("component").join("airlock_component.wasm"))
+    Ok(target_dir
+        .join(TARGET)
+        .join("component")
+        .join("airlock_component.wasm"))
 }
 
 fn is_of_the_outer_build(name: &str) -> bool {
@@ -128,7 +140,10 @@ fn compile(wasm: &[u8]) -> Result<Vec<u8>> {
 
 /// `OUT_DIR` is `<profile folder>/build/<package>/out`.
 fn beside_the_program(out: &Path, wasm: &[u8]) -> Result<()> {
-    let folder = out.ancestors().nth(3).context("OUT_DIR is not where it used to be")?;
+    let folder = out
+        .ancestors()
+        .nth(3)
+        .context("OUT_DIR is not where it used to be")?;
     let draft = folder.join(format!("airlock.wasm.{}", std::process::id()));
     fs::write(&draft, wasm)?;
     fs::rename(&draft, folder.join("airlock.wasm"))?;
@@ -136,5 +151,7 @@ fn beside_the_program(out: &Path, wasm: &[u8]) -> Result<()> {
 }
 
 fn variable(name: &str) -> Result<PathBuf> {
-    env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set"))
+    env::var_os(name)
+        .map(PathBuf::from)
+        .with_context(|| format!("{name} is not set"))
 }

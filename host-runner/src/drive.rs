@@ -48,8 +48,13 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Instant {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Instant { monotonic: millis(self.0.elapsed()), wall: millis(wall) }
+        let wall = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Instant {
+            monotonic: millis(self.0.elapsed()),
+            wall: millis(wall),
+        }
     }
 
     fn at(&self, monotonic: u64) -> SystemInstant {
@@ -73,7 +78,9 @@ pub fn drive<E: Edge>(
     let mut state = State::default();
     let outcome = state.run(&mut edge, clock, &mut keeper, first);
     let now = clock.now().monotonic;
-    let spent = state.editor_gone.map_or(0, |since| now.saturating_sub(since));
+    let spent = state
+        .editor_gone
+        .map_or(0, |since| now.saturating_sub(since));
     keeper.finish();
     edge.shutdown(limits::WHOLE_END.saturating_sub(Duration::from_millis(spent)));
     outcome
@@ -175,7 +182,12 @@ impl State {
     /// The next moment at which something is due without an arrival.
     fn next_wake(&self, keeper: &Keeper) -> Option<u64> {
         let quiet = keeper.wants_quiet().then(|| self.quiet_from());
-        self.timers.values().copied().chain(quiet).chain(self.end_due()).min()
+        self.timers
+            .values()
+            .copied()
+            .chain(quiet)
+            .chain(self.end_due())
+            .min()
     }
 
     fn quiet_from(&self) -> u64 {
@@ -183,7 +195,8 @@ impl State {
     }
 
     fn end_due(&self) -> Option<u64> {
-        self.editor_gone.map(|since| since + millis(limits::ADAPTER_END))
+        self.editor_gone
+            .map(|since| since + millis(limits::ADAPTER_END))
     }
 }
 
@@ -199,3 +212,7 @@ fn note(level: Level, text: &str) {
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+#[path = "drive_tests.rs"]
+mod tests;

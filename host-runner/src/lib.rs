@@ -1,6 +1,10 @@
 //! Runs the Airlock component: bytes and time go in, effects come out and are carried out.
 pub mod adapter;
+pub mod args;
+pub mod config;
 pub mod drive;
+#[cfg(test)]
+mod fake;
 pub mod journal;
 pub mod limits;
 #[cfg(feature = "native")]

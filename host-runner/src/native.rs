@@ -38,7 +38,10 @@ impl Adapter for NativeAdapter {
         now: words::Instant,
         inputs: &[words::Input],
     ) -> Result<Vec<words::Effect>, Failure> {
-        let now = engine::Instant { monotonic: now.monotonic, wall: now.wall };
+        let now = engine::Instant {
+            monotonic: now.monotonic,
+            wall: now.wall,
+        };
         let inputs = inputs.iter().cloned().map(input).collect();
         let effects = guarded(|| self.0.handle(now, inputs))?;
         Ok(effects.into_iter().map(effect).collect())
@@ -67,7 +70,9 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, engine::Fault>) -> Result<T, Fail
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied())
                 .unwrap_or("without words");
-            Err(Failure::Trapped(Reason::Other(format!("it panicked: {words}"))))
+            Err(Failure::Trapped(Reason::Other(format!(
+                "it panicked: {words}"
+            ))))
         }
     }
 }
@@ -131,7 +136,10 @@ fn file(arrival: words::FileArrival) -> engine::FileArrival {
         }),
         words::FileArrival::Data((offset, bytes)) => engine::FileArrival::Data(offset, bytes),
         words::FileArrival::Entries(entries) => engine::FileArrival::Entries(
-            entries.into_iter().map(|(name, found)| (name, facts(found))).collect(),
+            entries
+                .into_iter()
+                .map(|(name, found)| (name, facts(found)))
+                .collect(),
         ),
         words::FileArrival::Done => engine::FileArrival::Done,
     }
@@ -214,12 +222,8 @@ fn file_departure(departure: engine::FileDeparture) -> words::FileDeparture {
     match departure {
         engine::FileDeparture::Stat(at, path) => words::FileDeparture::Stat((root(at), path)),
         engine::FileDeparture::Open(at, path) => words::FileDeparture::Open((root(at), path)),
-        engine::FileDeparture::Read(offset, length) => {
-            words::FileDeparture::Read((offset, length))
-        }
-        engine::FileDeparture::Entries(at, path) => {
-            words::FileDeparture::Entries((root(at), path))
-        }
+        engine::FileDeparture::Read(offset, length) => words::FileDeparture::Read((offset, length)),
+        engine::FileDeparture::Entries(at, path) => words::FileDeparture::Entries((root(at), path)),
         engine::FileDeparture::Copy(old, new) => words::FileDeparture::Copy((old, new)),
         engine::FileDeparture::Remove(path) => words::FileDeparture::Remove(path),
         engine::FileDeparture::Close => words::FileDeparture::Close,

@@ -24,7 +24,8 @@ pub fn pieces(inputs: Vec<Input>) -> Vec<Input> {
     for input in inputs {
         match &input {
             Input::Acp(AcpArrival::Bytes(bytes)) => {
-                pieces.extend(lines(bytes).map(|line| Input::Acp(AcpArrival::Bytes(line.to_vec()))));
+                pieces
+                    .extend(lines(bytes).map(|line| Input::Acp(AcpArrival::Bytes(line.to_vec()))));
             }
             Input::Host((channel, HostArrival::Bytes(bytes))) => pieces.extend(
                 lines(bytes).map(|line| Input::Host((*channel, HostArrival::Bytes(line.to_vec())))),
@@ -59,7 +60,8 @@ impl Tails {
             Input::Host((channel, HostArrival::Bytes(bytes))) => {
                 self.grow(Source::Host(*channel), bytes);
             }
-            Input::Host((channel, HostArrival::Ended(_))) | Input::Poison(Origin::Host((channel, _))) => {
+            Input::Host((channel, HostArrival::Ended(_)))
+            | Input::Poison(Origin::Host((channel, _))) => {
                 self.0.remove(&Source::Host(*channel));
             }
             Input::Poison(Origin::Acp(_)) => {
@@ -131,7 +133,9 @@ impl Muted {
         for input in inputs {
             let (source, bytes) = match input {
                 Input::Acp(AcpArrival::Bytes(bytes)) => (Source::Acp, bytes),
-                Input::Host((channel, HostArrival::Bytes(bytes))) => (Source::Host(*channel), bytes),
+                Input::Host((channel, HostArrival::Bytes(bytes))) => {
+                    (Source::Host(*channel), bytes)
+                }
                 _ => continue,
             };
             if self.0.contains(&source) {
@@ -161,7 +165,12 @@ mod tests {
 
     #[test]
     fn given_chunks_when_cut_then_each_piece_ends_at_most_one_line() {
-        let cut = pieces(vec![acp("a\nb\nc"), Input::Expired(1), host(2, "d\n\n"), acp("\n")]);
+        let cut = pieces(vec![
+            acp("a\nb\nc"),
+            Input::Expired(1),
+            host(2, "d\n\n"),
+            acp("\n"),
+        ]);
         assert_eq!(
             cut,
             [
@@ -182,9 +191,18 @@ mod tests {
         for input in [acp("x\nab"), host(7, "12"), acp("cd")] {
             tails.pass(&input);
         }
-        assert_eq!(tails.origin(&acp("ef\r\n")), Origin::Acp(b"abcdef".to_vec()));
-        assert_eq!(tails.origin(&host(7, "3\n")), Origin::Host((7, b"123".to_vec())));
-        assert_eq!(tails.origin(&host(8, "3\n")), Origin::Host((8, b"3".to_vec())));
+        assert_eq!(
+            tails.origin(&acp("ef\r\n")),
+            Origin::Acp(b"abcdef".to_vec())
+        );
+        assert_eq!(
+            tails.origin(&host(7, "3\n")),
+            Origin::Host((7, b"123".to_vec()))
+        );
+        assert_eq!(
+            tails.origin(&host(8, "3\n")),
+            Origin::Host((8, b"3".to_vec()))
+        );
     }
 
     #[test]

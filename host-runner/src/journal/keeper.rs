@@ -166,7 +166,11 @@ impl Keeper {
     }
 
     /// A snapshot that cannot be restored is no snapshot.
-    fn prove(&self, now: Instant, state: &[u8]) -> Result<(Box<dyn Adapter>, Vec<Effect>), Failure> {
+    fn prove(
+        &self,
+        now: Instant,
+        state: &[u8],
+    ) -> Result<(Box<dyn Adapter>, Vec<Effect>), Failure> {
         let mut fresh = self.factory.restore(self.log.config(), state)?;
         let effects = fresh.handle(now, &[])?;
         Ok((fresh, effects))
@@ -213,7 +217,9 @@ impl Keeper {
         reason: &Reason,
     ) -> Result<Vec<Effect>, Broken> {
         if let Input::Acp(AcpArrival::Ended(_)) = piece {
-            return Err(Broken(format!("the component failed when the editor had gone: {reason}")));
+            return Err(Broken(format!(
+                "the component failed when the editor had gone: {reason}"
+            )));
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.trapped(now, &piece, reason);
@@ -247,3 +253,7 @@ impl Keeper {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "keeper_tests.rs"]
+mod tests;

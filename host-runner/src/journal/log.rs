@@ -46,7 +46,13 @@ pub enum Lost {
 impl Log {
     /// From the opening of a connection.
     pub fn new(config: String, seed: [u8; 32]) -> Log {
-        Log { config, start: Start::Opened(seed), tails: Tails::default(), calls: Vec::new(), bytes: 0 }
+        Log {
+            config,
+            start: Start::Opened(seed),
+            tails: Tails::default(),
+            calls: Vec::new(),
+            bytes: 0,
+        }
     }
 
     /// The configuration that every instance gets.
@@ -62,13 +68,20 @@ impl Log {
     /// Notes a call whose effects are carried out.
     pub fn push(&mut self, now: Instant, inputs: Vec<Input>, effects: &[Effect]) {
         self.bytes += limits::JOURNAL_ENTRY_BYTES + inputs.iter().map(size).sum::<u64>();
-        self.calls.push(Call { now, inputs, effects: fingerprint(effects) });
+        self.calls.push(Call {
+            now,
+            inputs,
+            effects: fingerprint(effects),
+        });
     }
 
     /// The beginnings of lines that are not complete yet.
     pub fn tails(&self) -> Tails {
         let mut tails = self.tails.clone();
-        self.calls.iter().flat_map(|call| &call.inputs).for_each(|input| tails.pass(input));
+        self.calls
+            .iter()
+            .flat_map(|call| &call.inputs)
+            .for_each(|input| tails.pass(input));
         tails
     }
 
@@ -96,7 +109,9 @@ impl Log {
             }
         };
         for call in &self.calls {
-            let effects = adapter.handle(call.now, &call.inputs).map_err(Lost::Failed)?;
+            let effects = adapter
+                .handle(call.now, &call.inputs)
+                .map_err(Lost::Failed)?;
             if fingerprint(&effects) != call.effects {
                 return Err(Lost::Differs);
             }

@@ -174,6 +174,8 @@ fn plain<T: DeserializeOwned>(value: Value) -> Result<T> {
 }
 
 fn field<T: DeserializeOwned>(value: &Value, name: &str) -> Result<T> {
-    let value = value.get(name).with_context(|| format!("`{name}` is missing"))?;
+    let value = value
+        .get(name)
+        .with_context(|| format!("`{name}` is missing"))?;
     plain(value.clone())
 }

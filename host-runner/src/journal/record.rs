@@ -46,7 +46,10 @@ impl Recorder {
             .mode(0o600)
             .open(path)
             .with_context(|| {
-                format!("the recording {} cannot be created (it never replaces a file)", path.display())
+                format!(
+                    "the recording {} cannot be created (it never replaces a file)",
+                    path.display()
+                )
             })?;
         let head = json!({
             "airlock-recording": VERSION,
@@ -64,7 +67,11 @@ impl Recorder {
                 let _ = end.send(());
             }
         })?;
-        let mut recorder = Recorder { lines: Some(lines), waiting, written };
+        let mut recorder = Recorder {
+            lines: Some(lines),
+            waiting,
+            written,
+        };
         recorder.line(&head);
         Ok(recorder)
     }

@@ -52,7 +52,12 @@ pub struct Difference {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Equal { calls, effects, trapped, torn } => {
+            Outcome::Equal {
+                calls,
+                effects,
+                trapped,
+                torn,
+            } => {
                 write!(f, "equal: {calls} calls, {effects} effects")?;
                 if *trapped > 0 {
                     write!(f, ", {trapped} inputs left out that had trapped")?;
@@ -63,9 +68,17 @@ impl fmt::Display for Outcome {
                 Ok(())
             }
             Outcome::Differs(difference) => {
-                let Difference { line, call, effect, expected, got } = &**difference;
+                let Difference {
+                    line,
+                    call,
+                    effect,
+                    expected,
+                    got,
+                } = &**difference;
                 let show = |value: &Option<Value>| {
-                    value.as_ref().map_or_else(|| "nothing".into(), Value::to_string)
+                    value
+                        .as_ref()
+                        .map_or_else(|| "nothing".into(), Value::to_string)
                 };
                 write!(
                     f,
@@ -114,7 +127,10 @@ pub fn replay(recording: impl BufRead, factory: &dyn Factory) -> Result<Outcome>
         head.version,
         record::VERSION
     );
-    let seed = BASE64.decode(&head.seed).ok().and_then(|seed| <[u8; 32]>::try_from(seed).ok());
+    let seed = BASE64
+        .decode(&head.seed)
+        .ok()
+        .and_then(|seed| <[u8; 32]>::try_from(seed).ok());
     let seed = seed.context("the recording's seed is not 32 bytes")?;
     let mut adapter = factory.open(&head.config, &seed)?;
 
@@ -138,11 +154,22 @@ pub fn replay(recording: impl BufRead, factory: &dyn Factory) -> Result<Outcome>
             .with_context(|| format!("line {number} of the recording (call {calls})"))?;
         effects += got.len() as u64;
         if let Some((effect, expected, got)) = first_difference(&line.effects, &got) {
-            let difference = Difference { line: number, call: calls, effect, expected, got };
+            let difference = Difference {
+                line: number,
+                call: calls,
+                effect,
+                expected,
+                got,
+            };
             return Ok(Outcome::Differs(Box::new(difference)));
         }
     }
-    Ok(Outcome::Equal { calls, effects, trapped, torn })
+    Ok(Outcome::Equal {
+        calls,
+        effects,
+        trapped,
+        torn,
+    })
 }
 
 fn run(
@@ -151,14 +178,23 @@ fn run(
     factory: &dyn Factory,
     config: &str,
 ) -> Result<Vec<Effect>> {
-    let now = Instant { monotonic: line.at.0, wall: line.at.1 };
+    let now = Instant {
+        monotonic: line.at.0,
+        wall: line.at.1,
+    };
     if line.restored {
         let state = adapter.snapshot()?;
         *adapter = factory.restore(config, &state)?;
     }
-    let inputs: Vec<Input> =
-        line.inputs.iter().cloned().map(parse::input).collect::<Result<_>>()?;
-    adapter.handle(now, &inputs).map_err(|failure| anyhow!("{failure}"))
+    let inputs: Vec<Input> = line
+        .inputs
+        .iter()
+        .cloned()
+        .map(parse::input)
+        .collect::<Result<_>>()?;
+    adapter
+        .handle(now, &inputs)
+        .map_err(|failure| anyhow!("{failure}"))
 }
 
 fn first_difference(

@@ -39,7 +39,9 @@ pub fn effect(effect: &Effect) -> Value {
     match effect {
         Effect::Acp(AcpDeparture::Bytes(sent)) => json!({ "acp": { "bytes": bytes(sent) } }),
         Effect::Acp(AcpDeparture::Finish) => json!({ "acp": "finish" }),
-        Effect::Host((channel, departure)) => json!({ "host": [channel, host_departure(departure)] }),
+        Effect::Host((channel, departure)) => {
+            json!({ "host": [channel, host_departure(departure)] })
+        }
         Effect::File((handle, departure)) => json!({ "file": [handle, file_departure(departure)] }),
         Effect::Arm((timer, due)) => json!({ "arm": [timer, due] }),
         Effect::Disarm(timer) => json!({ "disarm": timer }),
@@ -92,8 +94,10 @@ fn file_arrival(arrival: &FileArrival) -> Value {
         } }),
         FileArrival::Data((offset, read)) => json!({ "data": [offset, bytes(read)] }),
         FileArrival::Entries(entries) => {
-            let entries: Vec<Value> =
-                entries.iter().map(|(name, found)| json!([name, facts(found)])).collect();
+            let entries: Vec<Value> = entries
+                .iter()
+                .map(|(name, found)| json!([name, facts(found)]))
+                .collect();
             json!({ "entries": entries })
         }
         FileArrival::Done => json!("done"),

@@ -26,8 +26,11 @@ pub const EXPORT: &str = "airlock:adapter/adapter@0.1.0";
 /// A sentence that names every import too many, or the export that is missing.
 pub fn audit(component: &Component, engine: &Engine) -> Result<()> {
     let kind = component.component_type();
-    let extra: Vec<&str> =
-        kind.imports(engine).map(|(name, _)| name).filter(|name| !IMPORTS.contains(name)).collect();
+    let extra: Vec<&str> = kind
+        .imports(engine)
+        .map(|(name, _)| name)
+        .filter(|name| !IMPORTS.contains(name))
+        .collect();
     if !extra.is_empty() {
         bail!(
             "this component is refused: it imports {}, and an Airlock component may import \

@@ -30,11 +30,14 @@ fn compiled_in(folder: Option<PathBuf>, engine: &Engine, wasm: &[u8]) -> Result<
         match load(engine, file) {
             Ok(Some(component)) => return Ok(component),
             Ok(None) => {}
-            Err(error) => tracing::info!("the compiled component in the cache is not used: {error:#}"),
+            Err(error) => {
+                tracing::info!("the compiled component in the cache is not used: {error:#}")
+            }
         }
     }
-    let component = Component::new(engine, wasm)
-        .map_err(|error| anyhow!("it is not a WebAssembly component that can be compiled: {error:#}"))?;
+    let component = Component::new(engine, wasm).map_err(|error| {
+        anyhow!("it is not a WebAssembly component that can be compiled: {error:#}")
+    })?;
     if let Some(file) = &file
         && let Err(error) = keep(&component, file)
     {
@@ -45,7 +48,11 @@ fn compiled_in(folder: Option<PathBuf>, engine: &Engine, wasm: &[u8]) -> Result<
 
 /// `$XDG_CACHE_HOME/airlock`, or `~/.cache/airlock`.
 fn folder() -> Option<PathBuf> {
-    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(base.join("airlock"))
 }
@@ -53,7 +60,9 @@ fn folder() -> Option<PathBuf> {
 /// Content, and everything of wasmtime that compiled code depends on.
 fn key(engine: &Engine, wasm: &[u8]) -> String {
     let mut compatibility = DefaultHasher::new();
-    engine.precompile_compatibility_hash().hash(&mut compatibility);
+    engine
+        .precompile_compatibility_hash()
+        .hash(&mut compatibility);
     let content = Sha256::digest(wasm);
     let content: String = content.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{content}-{:016x}.cwasm", compatibility.finish())
@@ -71,7 +80,8 @@ fn load(engine: &Engine, path: &Path) -> Result<Option<Component>> {
     file.read_to_end(&mut bytes)?;
     // SAFETY: the file and its folder belong to this user and nobody else may write
     // them; the name says which wasmtime wrote it, and wasmtime checks that again.
-    let component = unsafe { Component::deserialize(engine, &bytes) }.map_err(|e| anyhow!("{e:#}"))?;
+    let component =
+        unsafe { Component::deserialize(engine, &bytes) }.map_err(|e| anyhow!("{e:#}"))?;
     Ok(Some(component))
 }
 
@@ -84,11 +94,19 @@ fn keep(component: &Component, path: &Path) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error)?,
         _ => ensure_ours(folder)?,
     }
-    let bytes = component.serialize().map_err(|error| anyhow!("{error:#}"))?;
+    let bytes = component
+        .serialize()
+        .map_err(|error| anyhow!("{error:#}"))?;
     // Whole or not at all: another runner may read at the same time.
     let draft = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let written = file.write_all(&bytes).and_then(|()| fs::rename(&draft, path));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)?;
+    let written = file
+        .write_all(&bytes)
+        .and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
@@ -102,7 +120,14 @@ fn ensure_ours(folder: &Path) -> Result<()> {
 }
 
 fn ours(facts: &fs::Metadata, most: u32) -> Result<()> {
-    ensure!(facts.uid() == rustix::process::geteuid().as_raw(), "it belongs to another user");
-    ensure!(facts.mode() & 0o777 & !most == 0, "its mode is {:o}, not {most:o}", facts.mode() & 0o777);
+    ensure!(
+        facts.uid() == rustix::process::geteuid().as_raw(),
+        "it belongs to another user"
+    );
+    ensure!(
+        facts.mode() & 0o777 & !most == 0,
+        "its mode is {:o}, not {most:o}",
+        facts.mode() & 0o777
+    );
     Ok(())
 }

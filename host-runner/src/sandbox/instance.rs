@@ -12,7 +12,9 @@ use wasmtime::{Engine, ResourceLimiter, Store, Trap};
 use super::Limits;
 use super::ticker::Ticker;
 use super::words::exports::airlock::adapter::adapter::Guest;
-use super::words::{AcpAdapter, AcpAdapterPre, AcpArrival, Effect, Fault, HostArrival, Input, Instant, airlock};
+use super::words::{
+    AcpAdapter, AcpAdapterPre, AcpArrival, Effect, Fault, HostArrival, Input, Instant, airlock,
+};
 use crate::adapter::{Adapter, Failure, Reason};
 use crate::limits;
 
@@ -56,7 +58,13 @@ impl Instance {
             Ok(made) => made.airlock_adapter_adapter().clone(),
             Err(error) => return Err(trapped(&error, &mut store)),
         };
-        Ok(Instance { store, guest, resource: None, limits, ticker: ticker.clone() })
+        Ok(Instance {
+            store,
+            guest,
+            resource: None,
+            limits,
+            ticker: ticker.clone(),
+        })
     }
 
     /// Starts a connection anew.
@@ -109,7 +117,8 @@ impl Instance {
     }
 
     fn resource(&self) -> ResourceAny {
-        self.resource.expect("opened or restored before it is handed out")
+        self.resource
+            .expect("opened or restored before it is handed out")
     }
 }
 
@@ -145,7 +154,12 @@ pub struct Held {
 
 impl Held {
     fn new(memory_limit: u64) -> Held {
-        Held { memory: 0, memory_limit, refused_memory: false, last_words: None }
+        Held {
+            memory: 0,
+            memory_limit,
+            refused_memory: false,
+            last_words: None,
+        }
     }
 }
 
@@ -204,7 +218,10 @@ fn trapped(error: &wasmtime::Error, store: &mut Store<Held>) -> Failure {
         return Failure::Trapped(Reason::Deadline);
     }
     let why = if held.refused_memory {
-        format!("it asked for more than {} MiB of memory", held.memory_limit >> 20)
+        format!(
+            "it asked for more than {} MiB of memory",
+            held.memory_limit >> 20
+        )
     } else if let Some(words) = held.last_words.take() {
         format!("it panicked: {}", words.escape_debug())
     } else {
@@ -229,7 +246,9 @@ fn for_bytes(bytes: usize) -> Duration {
 fn bytes_of(input: &Input) -> usize {
     match input {
         Input::Acp(AcpArrival::Bytes(bytes))
-        | Input::Host((_, HostArrival::Bytes(bytes) | HostArrival::Diagnostic(bytes))) => bytes.len(),
+        | Input::Host((_, HostArrival::Bytes(bytes) | HostArrival::Diagnostic(bytes))) => {
+            bytes.len()
+        }
         _ => 0,
     }
 }

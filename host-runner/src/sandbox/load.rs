@@ -43,7 +43,9 @@ impl Sandbox {
             Ok(component) => component,
             Err(error) => {
                 // A wasmtime of another build, or a machine that lacks something: compile.
-                tracing::info!("the built-in compiled component does not load ({error:#}); compiling it");
+                tracing::info!(
+                    "the built-in compiled component does not load ({error:#}); compiling it"
+                );
                 cache::compiled(&engine, WASM)?
             }
         };
@@ -58,10 +60,16 @@ impl Sandbox {
         let name = path.display();
         let mut wasm = Vec::new();
         File::open(path)
-            .and_then(|file| file.take(limits::COMPONENT_BYTES + 1).read_to_end(&mut wasm))
+            .and_then(|file| {
+                file.take(limits::COMPONENT_BYTES + 1)
+                    .read_to_end(&mut wasm)
+            })
             .with_context(|| format!("the component file {name} cannot be read"))?;
         if wasm.len() as u64 > limits::COMPONENT_BYTES {
-            bail!("the component file {name} is larger than {} MiB", limits::COMPONENT_BYTES >> 20);
+            bail!(
+                "the component file {name} is larger than {} MiB",
+                limits::COMPONENT_BYTES >> 20
+            );
         }
         Sandbox::from_bytes(&wasm, limits).with_context(|| format!("{name} cannot be used"))
     }
@@ -84,8 +92,13 @@ impl Sandbox {
             .map_err(|error| {
                 anyhow!("this component is refused: it does not fit the contract: {error:#}")
             })?;
-        let ticker = Ticker::start(engine).context("the sandbox could not start its clock thread")?;
-        Ok(Sandbox { pre, limits, ticker: Arc::new(ticker) })
+        let ticker =
+            Ticker::start(engine).context("the sandbox could not start its clock thread")?;
+        Ok(Sandbox {
+            pre,
+            limits,
+            ticker: Arc::new(ticker),
+        })
     }
 
     fn instance(&self) -> Result<Instance, Failure> {

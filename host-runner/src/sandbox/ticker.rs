@@ -45,7 +45,10 @@ impl Ticker {
             let shared = shared.clone();
             move || tick(&engine, &shared)
         })?;
-        Ok(Ticker { shared, thread: handle.thread().clone() })
+        Ok(Ticker {
+            shared,
+            thread: handle.thread().clone(),
+        })
     }
 
     /// Keeps the epoch moving until the guard is dropped.
@@ -76,13 +79,16 @@ fn tick(engine: &Engine, shared: &Shared) {
     while !shared.ended.load(Ordering::SeqCst) {
         thread::sleep(EPOCH_TICK);
         engine.increment_epoch();
-        idle = if shared.running.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
+        idle = if shared.running.load(Ordering::SeqCst) == 0 {
+            idle + 1
+        } else {
+            0
+        };
         if idle >= IDLE_TICKS {
             // `asleep` before the second look at `running`: a call that begins in between
             // sees it and wakes us.
             shared.asleep.store(true, Ordering::SeqCst);
-            while shared.running.load(Ordering::SeqCst) == 0
-                && !shared.ended.load(Ordering::SeqCst)
+            while shared.running.load(Ordering::SeqCst) == 0 && !shared.ended.load(Ordering::SeqCst)
             {
                 thread::park();
             }
