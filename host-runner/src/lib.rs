@@ -2,12 +2,17 @@
 pub mod adapter;
 pub mod args;
 pub mod config;
+pub mod connection;
+pub mod discovery;
 pub mod drive;
 #[cfg(test)]
 mod fake;
+pub mod files;
+pub mod grants;
 pub mod journal;
 pub mod limits;
 #[cfg(feature = "native")]
 pub mod native;
 pub mod sandbox;
+pub mod transport;
 pub use sandbox::words;
