@@ -37,7 +37,12 @@ pub fn serve(options: &Options, editor: EditorPipe, mailbox: Mailbox) -> Result<
         .map_err(|error| anyhow!("the operating system gives no random bytes: {error}"))?;
     let factory = component(options)?;
     let recorder = match &options.record {
-        Some(path) => Some(Recorder::create(path, &config, &seed, &factory.describe()?)?),
+        Some(path) => Some(Recorder::create(
+            path,
+            &config,
+            &seed,
+            &factory.describe()?,
+        )?),
         None => None,
     };
     let ports = Ports::new(mailbox.clone(), editor, grants(host, maka))

@@ -39,8 +39,11 @@ fn agent(options: &Options) -> Result<u8> {
 fn run_again(what: &Replay, options: &Options) -> Result<u8> {
     let name = what.recording.display();
     let file = File::open(&what.recording).with_context(|| format!("{name} cannot be read"))?;
-    let factory: Box<dyn Factory> =
-        if what.native { native()? } else { Box::new(connection::component(options)?) };
+    let factory: Box<dyn Factory> = if what.native {
+        native()?
+    } else {
+        Box::new(connection::component(options)?)
+    };
     let outcome = replay(BufReader::new(file), factory.as_ref())
         .with_context(|| format!("{name} cannot be run again"))?;
     println!("{outcome}");

@@ -12,9 +12,7 @@ use serde_json::Value;
 
 use crate::State;
 use crate::wit::airlock::adapter::file_io::{Departure as File, Root};
-use crate::wit::airlock::adapter::host_io::{
-    Command, Departure as Host, Inherit, Request, Target,
-};
+use crate::wit::airlock::adapter::host_io::{Command, Departure as Host, Inherit, Request, Target};
 use crate::wit::exports::airlock::adapter::adapter::{Effect, Level};
 
 /// Does it, or panics: a test that asks for nonsense should notice.
