@@ -1,0 +1,3 @@
+//! The editor's side: ACP, one room a version. Knows no Host.
+
+pub mod v1;

@@ -1,0 +1,3 @@
+//! ACP version 1.
+
+pub mod encode;

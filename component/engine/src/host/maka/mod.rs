@@ -1,0 +1,3 @@
+//! The Maka Runtime Host.
+
+pub mod results;
