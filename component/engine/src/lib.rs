@@ -14,12 +14,20 @@
 extern crate alloc;
 
 mod config;
+#[doc(hidden)]
+pub mod editor;
 mod effect;
 mod fault;
+#[doc(hidden)]
+pub mod host;
 mod ids;
 mod input;
+#[doc(hidden)]
+pub mod json;
 pub mod limits;
 mod line;
+#[doc(hidden)]
+pub mod projection;
 mod snapshot;
 
 pub use config::{Agent, Config, HostChoice, HostKind, PlannedFault, PlannedFaultKind};

@@ -100,5 +100,19 @@ pub const PROMPT_TOOLS: u64 = 4_096;
 /// UTF-16 units of JSON up to which raw input and raw output are shown.
 pub const TOOL_RAW_UNITS: u64 = 65_536;
 
+/// UTF-16 units of one text in a preview of a tool's input (decision).
+pub const PREVIEW_VALUE_UNITS: u64 = 512;
+/// Parts of one list in a preview of a tool's input (decision).
+pub const PREVIEW_ITEMS: u64 = 8;
+/// Bytes of JSON up to which a tool's result is indented (decision: more does not fit on a
+/// card anyway, and indenting can make deep JSON a hundred times longer).
+pub const JSON_INDENTED: u64 = 256 << 10;
+/// Levels of JSON that are indented; deeper ones stay on one line (decision, see above).
+pub const JSON_DEPTH: u64 = 32;
+/// UTF-16 units of the result of an agent swarm.
+pub const SWARM_UNITS: u64 = 16_000;
+/// UTF-16 units of one agent's summary in it.
+pub const SWARM_SUMMARY_UNITS: u64 = 1_000;
+
 /// Milliseconds from the editor's end to the end of the adapter.
 pub const SHUTDOWN_MS: u64 = 4_000;
