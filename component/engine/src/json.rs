@@ -23,7 +23,11 @@ pub fn escaped(out: &mut Vec<u8>, text: &str) {
     while at < bytes.len() {
         at += plain(&bytes[at..]);
         let Some(&byte) = bytes.get(at) else { break };
-        let width = if byte == SEPARATOR[0] { separator(&bytes[at..]) } else { 1 };
+        let width = if byte == SEPARATOR[0] {
+            separator(&bytes[at..])
+        } else {
+            1
+        };
         if width == 0 {
             at += 1;
             continue;
@@ -82,7 +86,10 @@ fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(eight) = bytes[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*eight);
-        let hit = below_space(word) | equals(word, b'"') | equals(word, b'\\') | equals(word, SEPARATOR[0]);
+        let hit = below_space(word)
+            | equals(word, b'"')
+            | equals(word, b'\\')
+            | equals(word, SEPARATOR[0]);
         if hit != 0 {
             return at + (hit.trailing_zeros() / 8) as usize;
         }
@@ -167,7 +174,10 @@ mod tests {
         let json = "{\n \"a\": \"x\u{2028}–\",\r\n \"n\": 1.0e5\n}";
         let mut out = vec![];
         verbatim(&mut out, json);
-        assert_eq!(String::from_utf8(out).unwrap(), "{ \"a\": \"x\\u2028–\", \"n\": 1.0e5}");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "{ \"a\": \"x\\u2028–\", \"n\": 1.0e5}"
+        );
     }
 
     proptest! {

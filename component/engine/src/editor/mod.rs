@@ -5,6 +5,7 @@
 
 pub mod v1;
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -12,22 +13,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::config::Agent;
-use crate::core::Core;
+use crate::effect::Level;
 use crate::host::ListPage;
-use crate::line::Lines;
 use crate::limits;
+use crate::line::Lines;
+use crate::plumbing::Core;
 use crate::projection::Update;
 use crate::rpc::{Inbound, RpcError, Ticket, error};
 
 /// What an editor asks.
 #[derive(Debug)]
 pub enum Ask {
-    /// Speak which version?
-    Initialize,
+    /// `initialize`: speak this version, or the newest that both know.
+    Initialize { requested: u16 },
     /// `session/new`.
     New { cwd: String },
     /// `session/list`.
-    List { cwd: Option<String>, cursor: Option<String> },
+    List {
+        cwd: Option<String>,
+        cursor: Option<String>,
+    },
     /// `session/prompt`, with its text blocks joined.
     Prompt { session_id: String, text: String },
     /// `session/close`.
@@ -85,9 +90,16 @@ impl Editor {
         self.drained = self.drained.max(count);
     }
 
-    /// Answers `initialize`.
-    pub fn welcome(&mut self, core: &mut Core<'_>, ticket: Ticket, agent: &Agent) {
+    /// Answers `initialize`. There is one version so far: it answers every request, and a
+    /// client that cannot speak it goes away by itself (ACP, version negotiation).
+    pub fn welcome(&mut self, core: &mut Core<'_>, ticket: Ticket, requested: u16, agent: &Agent) {
         self.initialized = true;
+        if requested != v1::answers::VERSION {
+            core.note(
+                Level::Info,
+                format!("the editor asked for ACP v{requested}"),
+            );
+        }
         self.answer(core, ticket, &v1::answers::initialize(agent));
     }
 
@@ -142,7 +154,9 @@ impl Editor {
         title: &str,
         updated_at: Option<&str>,
     ) {
-        self.send(core, |out| v1::answers::session_info(session_id, title, updated_at, out));
+        self.send(core, |out| {
+            v1::answers::session_info(session_id, title, updated_at, out)
+        });
     }
 
     fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, result: &RawValue) {

@@ -8,7 +8,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::core::Core;
+use crate::plumbing::Core;
 use crate::projection::{Speaker, ToolFact};
 use crate::rpc::Ticket;
 
@@ -22,9 +22,18 @@ pub enum Command {
     /// [`Fact::Refused`].
     Create { ticket: Ticket, cwd: String },
     /// A page of all sessions. Answered with [`Fact::Listed`] or [`Fact::Refused`].
-    List { ticket: Ticket, cwd: Option<String>, cursor: Option<String> },
+    List {
+        ticket: Ticket,
+        cwd: Option<String>,
+        cursor: Option<String>,
+    },
     /// Start a turn. Answered with facts about it and, once, [`Fact::Settled`].
-    Start { session: SessionKey, session_id: String, turn_id: String, text: String },
+    Start {
+        session: SessionKey,
+        session_id: String,
+        turn_id: String,
+        text: String,
+    },
     /// Stop the session's own turn: exactly one Stop, and only if it was admitted.
     /// [`Fact::Settled`] follows when that is certain.
     Stop { session: SessionKey },
@@ -44,25 +53,49 @@ pub enum Command {
 #[derive(Debug)]
 pub enum Fact<'a> {
     /// A session was made.
-    Created { ticket: Ticket, session_id: String, about: Option<Value> },
+    Created {
+        ticket: Ticket,
+        session_id: String,
+        about: Option<Value>,
+    },
     /// A page of sessions.
     Listed { ticket: Ticket, page: ListPage },
     /// A command came to nothing.
     Refused { ticket: Ticket, failure: Failure },
     /// A message grew at this UTF-16 offset; `reset` starts it anew.
-    TextGrew { speaker: Speaker, message_id: &'a str, start: u64, text: &'a str, reset: bool },
+    TextGrew {
+        speaker: Speaker,
+        message_id: &'a str,
+        start: u64,
+        text: &'a str,
+        reset: bool,
+    },
     /// A message is complete at this length.
-    TextCompleted { speaker: Speaker, message_id: &'a str, length: u64 },
+    TextCompleted {
+        speaker: Speaker,
+        message_id: &'a str,
+        length: u64,
+    },
     /// The stored form of a message.
-    TextIs { speaker: Speaker, message_id: &'a str, text: &'a str },
+    TextIs {
+        speaker: Speaker,
+        message_id: &'a str,
+        text: &'a str,
+    },
     /// Something about a tool.
     Tool(ToolFact<'a>),
     /// The session's turn is over.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The session's name or date changed.
-    Titled { title: String, updated_at: Option<String> },
+    Titled {
+        title: String,
+        updated_at: Option<String>,
+    },
     /// The session was let go.
-    Closed { ticket: Ticket, failure: Option<Failure> },
+    Closed {
+        ticket: Ticket,
+        failure: Option<Failure>,
+    },
     /// After [`Command::Shutdown`]: nothing is left open.
     Ended,
 }
@@ -73,7 +106,10 @@ pub enum Outcome {
     /// By itself, and everything stored was read.
     Completed,
     /// The Host says that it failed.
-    Failed { class: String, message: Option<String> },
+    Failed {
+        class: String,
+        message: Option<String>,
+    },
     /// The Host stopped it, not asked by us.
     Aborted { source: String },
     /// Stopped as asked, or never admitted.

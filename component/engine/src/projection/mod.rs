@@ -155,7 +155,9 @@ impl Projection {
         text: &str,
         reset: bool,
     ) -> Result<(), Failure> {
-        self.message(speaker, message_id, |message| message.grew(start, text, reset))
+        self.message(speaker, message_id, |message| {
+            message.grew(start, text, reset)
+        })
     }
 
     /// A message is complete: the marker at its end, `start` being its length.
@@ -262,9 +264,12 @@ impl Projection {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// The first failure stays: nothing is accepted after it.
+    /// The first failure stays: nothing is accepted after it. A gap alone can be healed, by
+    /// reading what is missing.
     fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
-        self.failure = Some(failure);
+        if failure != Failure::StreamGap {
+            self.failure = Some(failure);
+        }
         Err(failure)
     }
 

@@ -16,9 +16,7 @@ use sha2::{Digest as _, Sha256};
 use super::End;
 use super::buffer::Buffer;
 use super::fact::{Call, Outcome, Stream, ToolFact, ToolKind};
-use super::update::{
-    Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard,
-};
+use super::update::{Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard};
 use super::utf16;
 use crate::limits;
 
@@ -47,7 +45,10 @@ pub struct Tool {
 enum Phase {
     Live(Box<Live>),
     /// Ended; the result is still to come.
-    Announced { errored: bool, duration_ms: Option<u64> },
+    Announced {
+        errored: bool,
+        duration_ms: Option<u64>,
+    },
     /// The turn ended first.
     Interrupted,
     /// Has its result.
@@ -143,17 +144,21 @@ impl Tool {
             Some(Kept::Result(text)) => utf16::units(text),
             None => 0,
         };
-        content + [&unsent.raw_input, &unsent.raw_output]
-            .into_iter()
-            .flatten()
-            .map(|raw| utf16::units(raw.get()))
-            .sum::<u64>()
+        content
+            + [&unsent.raw_input, &unsent.raw_output]
+                .into_iter()
+                .flatten()
+                .map(|raw| utf16::units(raw.get()))
+                .sum::<u64>()
     }
 
     /// The card as it is now.
     pub fn card<'a>(&'a self, turn_id: &'a str) -> ToolCard<'a> {
         let unsent = self.unsent.as_ref();
-        let content = match (&self.phase, unsent.and_then(|unsent| unsent.content.as_ref())) {
+        let content = match (
+            &self.phase,
+            unsent.and_then(|unsent| unsent.content.as_ref()),
+        ) {
             (Phase::Live(live), _) | (_, Some(Kept::Live(live))) => Some(live.pieces()),
             (_, Some(Kept::Result(text))) => Some([Piece::Result(text)].into()),
             (_, None) => None,
@@ -168,7 +173,11 @@ impl Tool {
             title: &self.title,
             kind: self.kind,
             status: self.status,
-            meta: Meta { turn_id, facts: &self.facts, live },
+            meta: Meta {
+                turn_id,
+                facts: &self.facts,
+                live,
+            },
             content,
             raw_input: unsent.and_then(|unsent| unsent.raw_input.as_deref()),
             raw_output: unsent.and_then(|unsent| unsent.raw_output.as_deref()),
@@ -184,20 +193,33 @@ impl Tool {
     fn apply(&mut self, fact: ToolFact<'_>) -> bool {
         match fact {
             ToolFact::Started { call, .. } => self.called(call, None, None),
-            ToolFact::Called { call, args, input_preview, .. } => {
-                self.called(call, args, input_preview)
-            }
-            ToolFact::Output { seq, stream, chunk, redacted, .. } => {
-                self.output(seq, stream, chunk, redacted)
-            }
+            ToolFact::Called {
+                call,
+                args,
+                input_preview,
+                ..
+            } => self.called(call, args, input_preview),
+            ToolFact::Output {
+                seq,
+                stream,
+                chunk,
+                redacted,
+                ..
+            } => self.output(seq, stream, chunk, redacted),
             ToolFact::Progress { text, .. } => self.progress(text),
             ToolFact::Preview { json, .. } => self.preview(json),
-            ToolFact::Announced { errored, duration_ms, .. } => {
-                self.announced(errored, duration_ms)
-            }
-            ToolFact::Result { outcome, text, raw, duration_ms, .. } => {
-                self.result(outcome, &text, raw, duration_ms)
-            }
+            ToolFact::Announced {
+                errored,
+                duration_ms,
+                ..
+            } => self.announced(errored, duration_ms),
+            ToolFact::Result {
+                outcome,
+                text,
+                raw,
+                duration_ms,
+                ..
+            } => self.result(outcome, &text, raw, duration_ms),
         }
     }
 
@@ -229,19 +251,31 @@ impl Tool {
     }
 
     fn output(&mut self, sequence: u64, stream: Stream, chunk: &str, redacted: bool) -> bool {
-        let Phase::Live(live) = &mut self.phase else { return false };
+        let Phase::Live(live) = &mut self.phase else {
+            return false;
+        };
         if !live.output.insert(sequence, (stream, redacted), chunk) {
             return false;
         }
         self.facts.redacted = Some(redacted || self.facts.redacted == Some(true));
-        if self.facts.output.is_none_or(|newest| newest.sequence < sequence) {
-            self.facts.output = Some(NewestOutput { sequence, stream, redacted });
+        if self
+            .facts
+            .output
+            .is_none_or(|newest| newest.sequence < sequence)
+        {
+            self.facts.output = Some(NewestOutput {
+                sequence,
+                stream,
+                redacted,
+            });
         }
         true
     }
 
     fn progress(&mut self, text: &str) -> bool {
-        let Phase::Live(live) = &mut self.phase else { return false };
+        let Phase::Live(live) = &mut self.phase else {
+            return false;
+        };
         live.progress.push((), text);
         if let Some(steps) = steps(text) {
             self.facts.progress = Some(steps);
@@ -250,7 +284,9 @@ impl Tool {
     }
 
     fn preview(&mut self, json: &str) -> bool {
-        let Phase::Live(live) = &mut self.phase else { return false };
+        let Phase::Live(live) = &mut self.phase else {
+            return false;
+        };
         let json = utf16::ellipsis(json, limits::TOOL_AUXILIARY_UNITS);
         replace(&mut live.preview, Some(json))
     }
@@ -258,15 +294,26 @@ impl Tool {
     fn announced(&mut self, errored: bool, duration_ms: Option<u64>) -> bool {
         match &self.phase {
             Phase::Final(_) => return false,
-            Phase::Announced { errored: before, duration_ms: took }
-                if (*before, *took) == (errored, duration_ms) =>
-            {
+            Phase::Announced {
+                errored: before,
+                duration_ms: took,
+            } if (*before, *took) == (errored, duration_ms) => {
                 return false;
             }
             _ => {}
         }
-        let outcome = if errored { Outcome::Errored } else { Outcome::Completed };
-        self.end(Phase::Announced { errored, duration_ms }, outcome);
+        let outcome = if errored {
+            Outcome::Errored
+        } else {
+            Outcome::Completed
+        };
+        self.end(
+            Phase::Announced {
+                errored,
+                duration_ms,
+            },
+            outcome,
+        );
         self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
         self.facts.result_pending = Some(true);
         true
@@ -313,7 +360,11 @@ impl Tool {
 
     /// Keeps the card within its budget, and counts what it retains.
     fn trim(&mut self, turn_id: &str) {
-        let meta = Meta { turn_id, facts: &self.facts, live: None };
+        let meta = Meta {
+            turn_id,
+            facts: &self.facts,
+            live: None,
+        };
         let own = utf16::units(&self.title)
             + self.facts.tool_name.as_deref().map_or(0, utf16::units)
             + utf16::units(&meta.json());
@@ -336,10 +387,21 @@ impl Live {
         if losses.live_output_missing_chunks > 0 {
             pieces.push(Piece::Missing(losses.live_output_missing_chunks));
         }
-        pieces.extend(self.output.iter().map(|(sequence, (stream, redacted), chunk)| {
-            Piece::Output { sequence, stream, redacted, chunk }
-        }));
-        pieces.extend(self.progress.iter().map(|(_, (), text)| Piece::Progress(text)));
+        pieces.extend(
+            self.output
+                .iter()
+                .map(|(sequence, (stream, redacted), chunk)| Piece::Output {
+                    sequence,
+                    stream,
+                    redacted,
+                    chunk,
+                }),
+        );
+        pieces.extend(
+            self.progress
+                .iter()
+                .map(|(_, (), text)| Piece::Progress(text)),
+        );
         pieces.extend(self.preview.as_deref().map(Piece::Preview));
         pieces
     }
@@ -359,7 +421,8 @@ impl Live {
     /// Shares the budget: fixed parts first, then the newest progress, then the newest output.
     fn trim(&mut self, own: u64) {
         let left = limits::TOOL_UNITS.saturating_sub(own + self.fixed());
-        self.progress.trim(left.min(limits::TOOL_AUXILIARY_UNITS), limits::TOOL_CHUNKS);
+        self.progress
+            .trim(left.min(limits::TOOL_AUXILIARY_UNITS), limits::TOOL_CHUNKS);
         self.output.trim(
             left - self.progress.units(),
             limits::TOOL_CHUNKS - self.progress.len(),
@@ -371,7 +434,11 @@ impl Live {
     }
 
     fn fixed(&self) -> u64 {
-        [&self.input_preview, &self.preview].into_iter().flatten().map(|text| utf16::units(text)).sum()
+        [&self.input_preview, &self.preview]
+            .into_iter()
+            .flatten()
+            .map(|text| utf16::units(text))
+            .sum()
     }
 }
 
@@ -431,5 +498,8 @@ fn steps(text: &str) -> Option<Steps> {
         let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
         plain.then(|| digits.parse().ok()).flatten()
     };
-    Some(Steps { current: number(current)?, total: number(total)? })
+    Some(Steps {
+        current: number(current)?,
+        total: number(total)?,
+    })
 }

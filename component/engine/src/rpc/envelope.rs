@@ -26,10 +26,7 @@ pub enum Message<'a> {
         params: Option<&'a RawValue>,
     },
     /// An answer to a request of ours.
-    Response {
-        /// The id that we chose.
-        id: &'a RawValue,
-    },
+    Response,
 }
 
 /// What is not a message.
@@ -78,10 +75,17 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, Bad<'_>> {
         return Err(Bad::Invalid(id_of(text)));
     }
     match (envelope.id, envelope.method) {
-        (Some(id), Some(method)) => Ok(Message::Request { id, method, params: envelope.params }),
-        (None, Some(method)) => Ok(Message::Notification { method, params: envelope.params }),
-        (Some(id), None) if envelope.result.is_some() != envelope.error.is_some() => {
-            Ok(Message::Response { id })
+        (Some(id), Some(method)) => Ok(Message::Request {
+            id,
+            method,
+            params: envelope.params,
+        }),
+        (None, Some(method)) => Ok(Message::Notification {
+            method,
+            params: envelope.params,
+        }),
+        (Some(_), None) if envelope.result.is_some() != envelope.error.is_some() => {
+            Ok(Message::Response)
         }
         (id, None) => Err(Bad::Invalid(id.map(RawValue::get))),
     }
@@ -110,10 +114,14 @@ mod tests {
     fn told(line: &str) -> String {
         match read(line.as_bytes()) {
             Ok(Message::Request { id, method, params }) => {
-                format!("request {} {method} {}", id.get(), params.map_or("-", RawValue::get))
+                format!(
+                    "request {} {method} {}",
+                    id.get(),
+                    params.map_or("-", RawValue::get)
+                )
             }
             Ok(Message::Notification { method, .. }) => format!("notification {method}"),
-            Ok(Message::Response { id }) => format!("response {}", id.get()),
+            Ok(Message::Response) => "response".into(),
             Err(bad) => format!("{bad:?}"),
         }
     }
@@ -121,20 +129,50 @@ mod tests {
     #[test]
     fn given_lines_of_every_kind_when_read_then_each_is_told_apart() {
         let table = [
-            (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#, r#"request 1 m {"a":1}"#),
-            (r#"{"method":"m","jsonrpc":"2.0","id":"x"}"#, r#"request "x" m -"#),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "request null m -"),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, "request 1.5 m -"),
-            (r#"{"jsonrpc":"2.0","id":{"a":[1]},"method":"m"}"#, r#"request {"a":[1]} m -"#),
-            (r#"{"jsonrpc":"2.0","me\u0074hod":"\u006d"}"#, "notification m"),
-            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "response 7"),
-            (r#"{"jsonrpc":"2.0","id":7,"error":{}}"#, "response 7"),
-            (r#"{"jsonrpc":"2.0","id":7,"error":{},"result":1}"#, r#"Invalid(Some("7"))"#),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#,
+                r#"request 1 m {"a":1}"#,
+            ),
+            (
+                r#"{"method":"m","jsonrpc":"2.0","id":"x"}"#,
+                r#"request "x" m -"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#,
+                "request null m -",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#,
+                "request 1.5 m -",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":{"a":[1]},"method":"m"}"#,
+                r#"request {"a":[1]} m -"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","me\u0074hod":"\u006d"}"#,
+                "notification m",
+            ),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "response"),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{}}"#, "response"),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{},"result":1}"#,
+                r#"Invalid(Some("7"))"#,
+            ),
             (r#"{"jsonrpc":"2.0","id":7}"#, r#"Invalid(Some("7"))"#),
             (r#"{"id":7,"method":"m"}"#, r#"Invalid(Some("7"))"#),
-            (r#"{"jsonrpc":"1.0","id":7,"method":"m"}"#, r#"Invalid(Some("7"))"#),
-            (r#"{"jsonrpc":"2.0","id":7,"method":3}"#, r#"Invalid(Some("7"))"#),
-            (r#"{"jsonrpc":"2.0","id":7,"method":"m","method":"n"}"#, r#"Invalid(Some("7"))"#),
+            (
+                r#"{"jsonrpc":"1.0","id":7,"method":"m"}"#,
+                r#"Invalid(Some("7"))"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":3}"#,
+                r#"Invalid(Some("7"))"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"m","method":"n"}"#,
+                r#"Invalid(Some("7"))"#,
+            ),
             ("[]", "Invalid(None)"),
             (r#"["2.0",1,"m",null,null,null]"#, "Invalid(None)"),
             ("3", "Invalid(None)"),
@@ -146,6 +184,9 @@ mod tests {
         for (line, want) in table {
             assert_eq!(told(line), want, "{line}");
         }
-        assert_eq!(read(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}").unwrap_err(), Bad::Parse);
+        assert_eq!(
+            read(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}").unwrap_err(),
+            Bad::Parse
+        );
     }
 }

@@ -16,8 +16,6 @@ pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 /// Everything else.
 pub const INTERNAL: i32 = -32603;
-/// The request was cancelled by its sender.
-pub const CANCELLED: i32 = -32800;
 /// A session, or a file, that is not there.
 pub const NOT_FOUND: i32 = -32002;
 
@@ -37,17 +35,29 @@ pub struct RpcError {
 impl RpcError {
     /// Without data.
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
-        RpcError { code, message: message.into(), data: None }
+        RpcError {
+            code,
+            message: message.into(),
+            data: None,
+        }
     }
 
     /// With data.
     pub fn with(code: i32, message: impl Into<Cow<'static, str>>, data: Value) -> RpcError {
-        RpcError { code, message: message.into(), data: Some(data) }
+        RpcError {
+            code,
+            message: message.into(),
+            data: Some(data),
+        }
     }
 
     /// A param that cannot be used, in the form of the Maka adapter (section 4.1).
     pub fn field(field: &str, reason: &str, message: impl Into<Cow<'static, str>>) -> RpcError {
-        RpcError::with(INVALID_PARAMS, message, serde_json::json!({"field": field, "reason": reason}))
+        RpcError::with(
+            INVALID_PARAMS,
+            message,
+            serde_json::json!({"field": field, "reason": reason}),
+        )
     }
 
     /// A session that this connection does not own.

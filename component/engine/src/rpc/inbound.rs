@@ -32,7 +32,10 @@ impl Inbound {
 
     /// The open request with this id, as written.
     pub fn ticket(&self, id: &str) -> Option<Ticket> {
-        self.open.iter().find(|(_, open)| *open == id).map(|(ticket, _)| *ticket)
+        self.open
+            .iter()
+            .find(|(_, open)| *open == id)
+            .map(|(ticket, _)| *ticket)
     }
 
     /// Takes a ticket away for its answer; gives the id as it was written.

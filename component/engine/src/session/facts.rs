@@ -5,11 +5,11 @@ use alloc::string::String;
 
 use serde_json::json;
 
-use crate::core::Core;
 use crate::editor::StopReason;
 use crate::effect::Level;
 use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
+use crate::plumbing::Core;
 use crate::projection::{End, Failure, Projection};
 use crate::rpc::{RpcError, Ticket, error};
 
@@ -18,17 +18,31 @@ use super::{Feed, Sessions, State};
 impl Listener for Sessions {
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard {
         match fact {
-            Fact::TextGrew { speaker, message_id, start, text, reset } => {
+            Fact::TextGrew {
+                speaker,
+                message_id,
+                start,
+                text,
+                reset,
+            } => {
                 return self.shown(core, session, |projection| {
                     projection.text_grew(speaker, message_id, start, text, reset)
                 });
             }
-            Fact::TextCompleted { speaker, message_id, length } => {
+            Fact::TextCompleted {
+                speaker,
+                message_id,
+                length,
+            } => {
                 return self.shown(core, session, |projection| {
                     projection.text_completed(speaker, message_id, length)
                 });
             }
-            Fact::TextIs { speaker, message_id, text } => {
+            Fact::TextIs {
+                speaker,
+                message_id,
+                text,
+            } => {
                 return self.shown(core, session, |projection| {
                     projection.text_is(speaker, message_id, text)
                 });
@@ -46,7 +60,11 @@ impl Listener for Sessions {
                     self.titled(core, key, title, updated_at.as_deref());
                 }
             }
-            Fact::Created { ticket, session_id, about } => {
+            Fact::Created {
+                ticket,
+                session_id,
+                about,
+            } => {
                 self.adopt(session_id.clone());
                 self.editor.created(core, ticket, &session_id, about);
             }
@@ -70,11 +88,6 @@ impl Listener for Sessions {
 }
 
 impl Sessions {
-    /// The key of a session that the editor may use.
-    pub fn key(&self, session_id: &str) -> Option<SessionKey> {
-        self.owned.get(session_id).copied()
-    }
-
     fn shown(
         &mut self,
         core: &mut Core<'_>,
@@ -86,12 +99,17 @@ impl Sessions {
         else {
             return Heard::Fine;
         };
-        let Some(prompt) = &mut session.running else { return Heard::Fine };
+        let Some(prompt) = &mut session.running else {
+            return Heard::Fine;
+        };
         match prompt.take(into) {
             Ok(()) => prompt.show(core, &mut self.editor, &session.id),
             Err(Failure::StreamGap) => return Heard::Gap,
             Err(failure) => {
-                core.note(Level::Warn, format!("the turn cannot be shown ({failure:?}): stopping it"));
+                core.note(
+                    Level::Warn,
+                    format!("the turn cannot be shown ({failure:?}): stopping it"),
+                );
                 self.commands.push_back(Command::Stop { session: key });
             }
         }
@@ -104,18 +122,30 @@ impl Sessions {
 
     /// The turn is over: closes what is open on the screen, then answers.
     fn settled(&mut self, core: &mut Core<'_>, key: SessionKey, turn_id: &str, outcome: Outcome) {
-        let Some(session) = self.open.get_mut(&key) else { return };
-        if session.running.as_ref().is_none_or(|prompt| prompt.turn_id() != turn_id) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        if session
+            .running
+            .as_ref()
+            .is_none_or(|prompt| prompt.turn_id() != turn_id)
+        {
             return;
         }
-        let Some(mut prompt) = session.running.take() else { return };
+        let Some(mut prompt) = session.running.take() else {
+            return;
+        };
         let end = match &outcome {
             Outcome::Completed => End::Completed,
             Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
             Outcome::Aborted { .. } | Outcome::Stopped { .. } => End::Cancelled,
         };
         let showing = session.state == State::Owned && !self.ending;
-        let finished = if prompt.unshowable().is_none() { prompt.finish(end) } else { Ok(()) };
+        let finished = if prompt.unshowable().is_none() {
+            prompt.finish(end)
+        } else {
+            Ok(())
+        };
         if showing && prompt.unshowable().is_none() {
             prompt.show_all(core, &mut self.editor, &session.id);
         }
@@ -150,7 +180,9 @@ impl Sessions {
     }
 
     fn titled(&mut self, core: &mut Core<'_>, key: SessionKey, title: String, at: Option<&str>) {
-        let Some(session) = self.open.get_mut(&key) else { return };
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
         if session.state != State::Owned || self.ending || session.title.as_ref() == Some(&title) {
             return;
         }
@@ -161,7 +193,11 @@ impl Sessions {
 
 /// A Host's refusal, as the editor gets it (Maka adapter, section 4.2).
 fn refusal(failure: &host::Failure) -> RpcError {
-    let code = if failure.rejected { error::INVALID_PARAMS } else { error::INTERNAL };
+    let code = if failure.rejected {
+        error::INVALID_PARAMS
+    } else {
+        error::INTERNAL
+    };
     RpcError::with(code, failure.message.clone(), failure.data.clone())
 }
 
@@ -180,28 +216,9 @@ fn failed(class: &str, message: Option<&str>) -> RpcError {
 
 /// What the Host sent cannot be shown (Maka adapter, section 4.1).
 fn unshowable(failure: &Failure) -> RpcError {
-    let (code, words) = match failure {
-        Failure::UnsupportedStreamRevision => (
-            "unsupported_stream_revision",
-            "The Host rewrote text that was already shown, which ACP cannot take back. \
-             The turn was stopped; the session goes on.",
-        ),
-        Failure::ToolPresentationCapacity => (
-            "tool_presentation_capacity",
-            "The turn's tools show more than can be kept. The turn was stopped; the session goes on.",
-        ),
-        Failure::ToolIdentityChanged => (
-            "tool_identity_changed",
-            "The Host gave one tool call to two turns. The turn was stopped; the session goes on.",
-        ),
-        Failure::ToolResultMissing => (
-            "tool_result_missing",
-            "The Host announced a tool result and then did not store it.",
-        ),
-        Failure::StreamConflict | Failure::StreamGap => (
-            "stream_conflict",
-            "The Host's text contradicts itself. The turn was stopped; the session goes on.",
-        ),
-    };
-    RpcError::with(error::INTERNAL, words, json!({ "source": "adapter", "code": code }))
+    RpcError::with(
+        error::INTERNAL,
+        format!("{failure}"),
+        json!({ "source": "adapter", "code": failure.code() }),
+    )
 }

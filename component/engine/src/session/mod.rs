@@ -14,9 +14,9 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::Core;
-use crate::editor::Editor;
+use crate::editor::{Editor, StopReason};
 use crate::host::{Command, SessionKey};
+use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
 use prompt::{Prompt, Waiting};
@@ -63,11 +63,15 @@ enum Feed {
 
 impl Sessions {
     /// The editor is gone: nothing new is taken in, everything is stopped.
-    pub fn shut_down(&mut self) {
+    pub fn shut_down(&mut self, core: &mut Core<'_>) {
         if core::mem::replace(&mut self.ending, true) {
             return;
         }
         for session in self.open.values_mut() {
+            for waiting in session.waiting.drain(..) {
+                self.editor
+                    .stopped(core, waiting.ticket, StopReason::Cancelled);
+            }
             if let Some(prompt) = &mut session.running {
                 prompt.cancel();
             }
@@ -87,7 +91,9 @@ impl Sessions {
             if self.editor.slow() {
                 return;
             }
-            let Some(session) = self.open.get_mut(&key) else { continue };
+            let Some(session) = self.open.get_mut(&key) else {
+                continue;
+            };
             if let Some(prompt) = &mut session.running {
                 prompt.show(core, &mut self.editor, &session.id);
             }
@@ -119,11 +125,15 @@ impl Sessions {
 
     /// Starts the next waiting prompt, if none runs.
     fn next(&mut self, core: &mut Core<'_>, key: SessionKey) {
-        let Some(session) = self.open.get_mut(&key) else { return };
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
         if session.running.is_some() || session.state == State::Closing {
             return;
         }
-        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else { return };
+        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {
+            return;
+        };
         let turn_id = core.uuid();
         session.running = Some(Prompt::new(ticket, &turn_id));
         self.commands.push_back(Command::Start {
@@ -139,8 +149,14 @@ impl Sessions {
         self.open
             .iter()
             .find(|(_, session)| {
-                session.running.as_ref().is_some_and(|prompt| prompt.ticket() == ticket)
-                    || session.waiting.iter().any(|waiting| waiting.ticket == ticket)
+                session
+                    .running
+                    .as_ref()
+                    .is_some_and(|prompt| prompt.ticket() == ticket)
+                    || session
+                        .waiting
+                        .iter()
+                        .any(|waiting| waiting.ticket == ticket)
             })
             .map(|(key, _)| *key)
     }

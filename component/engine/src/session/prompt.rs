@@ -4,8 +4,8 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::Core;
 use crate::editor::Editor;
+use crate::plumbing::Core;
 use crate::projection::{Failure, Projection};
 use crate::rpc::Ticket;
 
@@ -72,7 +72,7 @@ impl Prompt {
     /// Why it cannot be shown, if so.
     pub fn unshowable(&self) -> Option<Failure> {
         match &self.fate {
-            Fate::Unshowable(failure) => Some(failure.clone()),
+            Fate::Unshowable(failure) => Some(*failure),
             _ => None,
         }
     }
@@ -96,7 +96,7 @@ impl Prompt {
         match into(&mut self.projection) {
             Err(Failure::StreamGap) => Err(Failure::StreamGap),
             Err(failure) => {
-                self.fate = Fate::Unshowable(failure.clone());
+                self.fate = Fate::Unshowable(failure);
                 Err(failure)
             }
             Ok(()) => Ok(()),
@@ -112,7 +112,8 @@ impl Prompt {
 
     /// Shows what is pending, come what may: at the end of a turn.
     pub fn show_all(&mut self, core: &mut Core<'_>, editor: &mut Editor, session_id: &str) {
-        self.projection.drain(&mut |update| editor.update(core, session_id, &update));
+        self.projection
+            .drain(&mut |update| editor.update(core, session_id, &update));
     }
 
     /// Closes what is still open on the screen.

@@ -114,5 +114,5 @@ fn line(message: &Value, out: &mut Vec<u8>) {
 
 fn raw(value: &impl Serialize) -> Box<RawValue> {
     // Only maps with text keys are written here: serialising them cannot fail.
-    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    to_raw_value(value).unwrap_or_default()
 }

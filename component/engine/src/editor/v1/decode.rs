@@ -20,11 +20,13 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError>
     match method {
         "initialize" => initialize(read(method, params)?),
         "session/new" => new(read(method, params)?),
-        "session/list" => list(params.map_or(Ok(List::default()), |p| read(method, Some(p)))?),
+        "session/list" => list(read(method, params)?),
         "session/prompt" => prompt(read(method, params)?),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
-            Ok(Ask::Close { session_id: session_id.into_owned() })
+            Ok(Ask::Close {
+                session_id: session_id.into_owned(),
+            })
         }
         _ => Err(RpcError::with(
             error::METHOD_NOT_FOUND,
@@ -40,11 +42,15 @@ pub fn notification(method: &str, params: Option<&RawValue>) -> Option<Tell> {
     match method {
         "session/cancel" => {
             let OfSession { session_id } = read(method, params).ok()?;
-            Some(Tell::Cancel { session_id: session_id.into_owned() })
+            Some(Tell::Cancel {
+                session_id: session_id.into_owned(),
+            })
         }
         "$/cancel_request" => {
             let CancelRequest { request_id } = read(method, params).ok()?;
-            Some(Tell::CancelRequest { id: request_id.get().to_string() })
+            Some(Tell::CancelRequest {
+                id: request_id.get().to_string(),
+            })
         }
         _ => None,
     }
@@ -77,12 +83,13 @@ struct CancelRequest<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Initialize {
-    /// Any integer of the protocol's range is answered with the version that is spoken.
     protocol_version: u16,
 }
 
-fn initialize(Initialize { protocol_version: _ }: Initialize) -> Result<Ask, RpcError> {
-    Ok(Ask::Initialize)
+fn initialize(params: Initialize) -> Result<Ask, RpcError> {
+    Ok(Ask::Initialize {
+        requested: params.protocol_version,
+    })
 }
 
 #[derive(Deserialize)]
@@ -99,24 +106,32 @@ struct New<'a> {
 
 fn new(params: New<'_>) -> Result<Ask, RpcError> {
     folder(&params.cwd)?;
-    if params.mcp_servers.is_some_and(|servers| !servers.is_empty()) {
+    if params
+        .mcp_servers
+        .is_some_and(|servers| !servers.is_empty())
+    {
         return Err(RpcError::field(
             "mcpServers",
             "unsupported",
             "MCP servers are not supported yet. Remove them from this agent's settings.",
         ));
     }
-    if params.additional_directories.is_some_and(|folders| !folders.is_empty()) {
+    if params
+        .additional_directories
+        .is_some_and(|folders| !folders.is_empty())
+    {
         return Err(RpcError::field(
             "additionalDirectories",
             "unsupported",
             "Additional folders are not supported. Open the session in one folder.",
         ));
     }
-    Ok(Ask::New { cwd: params.cwd.into_owned() })
+    Ok(Ask::New {
+        cwd: params.cwd.into_owned(),
+    })
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct List<'a> {
     #[serde(borrow, default)]
     cwd: Option<Cow<'a, str>>,
@@ -136,10 +151,18 @@ fn list(params: List<'_>) -> Result<Ask, RpcError> {
 
 fn folder(cwd: &str) -> Result<(), RpcError> {
     if !absolute(cwd) {
-        return Err(RpcError::field("cwd", "must_be_absolute", "cwd must be an absolute path."));
+        return Err(RpcError::field(
+            "cwd",
+            "must_be_absolute",
+            "cwd must be an absolute path.",
+        ));
     }
     if cwd.len() as u64 > limits::CWD {
-        return Err(RpcError::field("cwd", "too_large", "cwd is longer than 4,096 bytes."));
+        return Err(RpcError::field(
+            "cwd",
+            "too_large",
+            "cwd is longer than 4,096 bytes.",
+        ));
     }
     Ok(())
 }
@@ -179,7 +202,10 @@ fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
             .map_err(|e| RpcError::params("session/prompt", &e.to_string()))?;
         blocks.push(block);
     }
-    let links = blocks.iter().filter(|block| block.kind == "resource_link").count() as u64;
+    let links = blocks
+        .iter()
+        .filter(|block| block.kind == "resource_link")
+        .count() as u64;
     if links > limits::RESOURCE_LINKS {
         return Err(RpcError::field(
             "prompt",
@@ -187,7 +213,10 @@ fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
             "A prompt takes at most 8 linked files.",
         ));
     }
-    if blocks.iter().any(|block| !matches!(&*block.kind, "text" | "resource_link")) {
+    if blocks
+        .iter()
+        .any(|block| !matches!(&*block.kind, "text" | "resource_link"))
+    {
         return Err(RpcError::field(
             "prompt",
             "unsupported_content_type",
@@ -207,7 +236,10 @@ fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
             }
         }
     }
-    Ok(Ask::Prompt { session_id: params.session_id.into_owned(), text: join(&texts) })
+    Ok(Ask::Prompt {
+        session_id: params.session_id.into_owned(),
+        text: join(&texts),
+    })
 }
 
 /// Linked files are read by a later version; until then the answer says what to do.

@@ -27,7 +27,12 @@ pub enum Purpose {
     /// A session for the editor.
     Create { ticket: Ticket, session_id: String },
     /// The name of the model's connection, for a session just made.
-    Models { ticket: Ticket, session_id: String, about: Value, slug: String },
+    Models {
+        ticket: Ticket,
+        session_id: String,
+        about: Value,
+        slug: String,
+    },
     /// A page of sessions.
     List { ticket: Ticket },
     /// A session's name.
@@ -37,11 +42,20 @@ pub enum Purpose {
     /// Rows of a feed.
     Page { session: SessionKey, feed: u64 },
     /// A turn.
-    Start { session: SessionKey, turn_id: String },
+    Start {
+        session: SessionKey,
+        turn_id: String,
+    },
     /// What became of a turn.
-    Query { session: SessionKey, turn_id: String },
+    Query {
+        session: SessionKey,
+        turn_id: String,
+    },
     /// The end of our turn.
-    Stop { session: SessionKey, turn_id: String },
+    Stop {
+        session: SessionKey,
+        turn_id: String,
+    },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
     /// Nobody waits for the answer.
@@ -63,7 +77,10 @@ impl Purpose {
 
     /// Whether it means nothing on another connection.
     fn bound(&self) -> bool {
-        matches!(self, Purpose::Page { .. } | Purpose::Nobody | Purpose::Status)
+        matches!(
+            self,
+            Purpose::Page { .. } | Purpose::Nobody | Purpose::Status
+        )
     }
 }
 
@@ -152,7 +169,10 @@ impl Calls {
 
     /// There will be no connection: everything that waits, in order.
     pub fn hopeless(&mut self) -> Vec<Call> {
-        core::mem::take(&mut self.waiting).into_iter().map(|w| w.call).collect()
+        core::mem::take(&mut self.waiting)
+            .into_iter()
+            .map(|w| w.call)
+            .collect()
     }
 
     /// Whether something waits for a connection.
@@ -162,7 +182,9 @@ impl Calls {
 
     /// Whether an answer other than a probe's is outstanding.
     pub fn outstanding(&self) -> bool {
-        self.flight.values().any(|call| call.purpose != Purpose::Status)
+        self.flight
+            .values()
+            .any(|call| call.purpose != Purpose::Status)
     }
 }
 
@@ -173,7 +195,15 @@ mod tests {
 
     fn push(calls: &mut Calls, purpose: Purpose) -> CallId {
         let id = calls.number();
-        calls.push(Call { id, operation: String::new(), purpose, timer: None }, vec![id as u8]);
+        calls.push(
+            Call {
+                id,
+                operation: String::new(),
+                purpose,
+                timer: None,
+            },
+            vec![id as u8],
+        );
         id
     }
 

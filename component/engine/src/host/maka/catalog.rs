@@ -8,11 +8,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::core::FileOwner;
 use crate::effect::FileDeparture;
 use crate::host::{Fact, Failure, ListItem, ListPage, SessionKey};
 use crate::input::{FileArrival, FileRefusal, Root};
 use crate::limits;
+use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
@@ -41,7 +41,10 @@ impl Maka {
     /// `session.create`, with an id of ours.
     pub(super) fn create(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, cwd: &str) {
         if self.ending {
-            return cx.answer(Fact::Refused { ticket, failure: failure::closing(op::CREATE) });
+            return cx.answer(Fact::Refused {
+                ticket,
+                failure: failure::closing(op::CREATE),
+            });
         }
         let session_id = cx.core.uuid();
         let input = json!({
@@ -49,7 +52,13 @@ impl Maka {
             "workspace": { "kind": "host_path", "path": cwd },
             "modelTarget": { "kind": "default" },
         });
-        self.call(cx, op::CREATE, input, Purpose::Create { ticket, session_id }, None);
+        self.call(
+            cx,
+            op::CREATE,
+            input,
+            Purpose::Create { ticket, session_id },
+            None,
+        );
     }
 
     pub(super) fn created(
@@ -71,7 +80,14 @@ impl Maka {
         // The session stands. What follows is only to tell the model's name, and may fail.
         let about = json!({ "model": item.model });
         let slug = item.llm_connection_slug.unwrap_or_default().into_owned();
-        self.ask_models(cx, json!({ "kind": "start" }), ticket, session_id, about, slug);
+        self.ask_models(
+            cx,
+            json!({ "kind": "start" }),
+            ticket,
+            session_id,
+            about,
+            slug,
+        );
     }
 
     fn ask_models(
@@ -83,7 +99,12 @@ impl Maka {
         about: Value,
         slug: String,
     ) {
-        let purpose = Purpose::Models { ticket, session_id, about, slug };
+        let purpose = Purpose::Models {
+            ticket,
+            session_id,
+            about,
+            slug,
+        };
         self.call(cx, op::MODELS, input, purpose, Some(limits::MAKA_MODELS_MS));
     }
 
@@ -101,7 +122,10 @@ impl Maka {
             _ => None,
         };
         if let Some(page) = page {
-            let found = page.items.iter().find(|item| item.slug.as_deref() == Some(slug));
+            let found = page
+                .items
+                .iter()
+                .find(|item| item.slug.as_deref() == Some(slug));
             if let Some(found) = found {
                 about["connection"] = json!(found.name);
             } else if let Some(cursor) = page.next_cursor {
@@ -114,7 +138,11 @@ impl Maka {
             }
         }
         let about = Some(json!({ "maka": about }));
-        cx.answer(Fact::Created { ticket, session_id, about });
+        cx.answer(Fact::Created {
+            ticket,
+            session_id,
+            about,
+        });
     }
 
     /// `session/list`: the cursor is read, then the folder, then the Host is asked.
@@ -126,7 +154,10 @@ impl Maka {
         cursor: Option<String>,
     ) {
         if self.ending {
-            return cx.answer(Fact::Refused { ticket, failure: failure::closing(op::CATALOG) });
+            return cx.answer(Fact::Refused {
+                ticket,
+                failure: failure::closing(op::CATALOG),
+            });
         }
         let cursor = match cursor.map(|text| Cursor::read(&text)).transpose() {
             Ok(cursor) => cursor,
@@ -137,12 +168,23 @@ impl Maka {
                 let lexical = normal(&cwd);
                 let stat = FileDeparture::Stat(Root::Linked, lexical.clone());
                 cx.core.file(FileOwner::MakaList(ticket), stat);
-                let listing = Listing { ticket, cwd: Some(lexical), cursor };
+                let listing = Listing {
+                    ticket,
+                    cwd: Some(lexical),
+                    cursor,
+                };
                 self.listings.insert(ticket, listing);
             }
             None => {
                 let cwd = cursor.as_ref().and_then(|cursor| cursor.cwd.clone());
-                self.ask_list(cx, Listing { ticket, cwd, cursor });
+                self.ask_list(
+                    cx,
+                    Listing {
+                        ticket,
+                        cwd,
+                        cursor,
+                    },
+                );
             }
         }
     }
@@ -154,7 +196,9 @@ impl Maka {
         ticket: u64,
         arrival: Option<FileArrival>,
     ) {
-        let Some(mut listing) = self.listings.remove(&ticket) else { return };
+        let Some(mut listing) = self.listings.remove(&ticket) else {
+            return;
+        };
         let refuse = |cx: &mut Cx<'_, '_>, failure: Failure| {
             cx.answer(Fact::Refused { ticket, failure });
         };
@@ -179,7 +223,9 @@ impl Maka {
     fn ask_list(&mut self, cx: &mut Cx<'_, '_>, listing: Listing) {
         let input = match &listing.cursor {
             None => json!({ "kind": "list_start" }),
-            Some(Cursor { revision, cursor, .. }) => {
+            Some(Cursor {
+                revision, cursor, ..
+            }) => {
                 json!({ "kind": "list_continue", "revision": revision, "cursor": cursor })
             }
         };
@@ -189,7 +235,9 @@ impl Maka {
     }
 
     pub(super) fn listed(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, answer: Answer<'_>) {
-        let Some(listing) = self.listings.remove(&ticket) else { return };
+        let Some(listing) = self.listings.remove(&ticket) else {
+            return;
+        };
         let page = match &answer {
             Answer::Result(result) => serde_json::from_str::<w::Catalog<'_>>(result.get()).ok(),
             _ => None,
@@ -209,7 +257,10 @@ impl Maka {
     /// A session changed. Names are asked for a little later, all at once: a turn changes
     /// its session many times.
     pub(super) fn catalog_changed(&mut self, cx: &mut Cx<'_, '_>, session_id: &str) {
-        let attached = self.feeds.iter().find(|(_, attached)| attached.session_id == session_id);
+        let attached = self
+            .feeds
+            .iter()
+            .find(|(_, attached)| attached.session_id == session_id);
         let Some((key, _)) = attached else { return };
         self.renamed.insert(*key);
         if self.naming.is_none() && !self.ending {
@@ -224,16 +275,28 @@ impl Maka {
         }
         let keys: BTreeSet<SessionKey> = core::mem::take(&mut self.renamed);
         for key in keys {
-            let Some(attached) = self.feeds.get(&key) else { continue };
+            let Some(attached) = self.feeds.get(&key) else {
+                continue;
+            };
             let input = json!({ "kind": "get", "sessionId": attached.session_id });
             let purpose = Purpose::Title { session: key };
-            self.call(cx, op::CATALOG, input, purpose, Some(limits::MAKA_MODELS_MS));
+            self.call(
+                cx,
+                op::CATALOG,
+                input,
+                purpose,
+                Some(limits::MAKA_MODELS_MS),
+            );
         }
     }
 
     pub(super) fn title(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, answer: Answer<'_>) {
-        let Answer::Result(result) = answer else { return };
-        let Ok(catalog) = serde_json::from_str::<w::Catalog<'_>>(result.get()) else { return };
+        let Answer::Result(result) = answer else {
+            return;
+        };
+        let Ok(catalog) = serde_json::from_str::<w::Catalog<'_>>(result.get()) else {
+            return;
+        };
         if let Some(session) = catalog.session
             && !session.name.is_empty()
         {
@@ -258,7 +321,10 @@ impl Listing {
             .filter(|item| item.kind.is_none() && item.subagent.is_none())
             .filter_map(|item| self.item(item))
             .collect();
-        Ok(ListPage { sessions, next_cursor })
+        Ok(ListPage {
+            sessions,
+            next_cursor,
+        })
     }
 
     fn item(&self, item: w::CatalogItem<'_>) -> Option<ListItem> {
@@ -275,11 +341,18 @@ impl Listing {
     }
 
     fn next(&self, revision: &str, next: &str) -> Result<String, Failure> {
-        if self.cursor.as_ref().is_some_and(|cursor| cursor.cursor == next) {
+        if self
+            .cursor
+            .as_ref()
+            .is_some_and(|cursor| cursor.cursor == next)
+        {
             return Err(failure::catalog_read(op::CATALOG, "repeated_cursor"));
         }
-        let cursor =
-            Cursor { revision: revision.into(), cursor: next.into(), cwd: self.cwd.clone() };
+        let cursor = Cursor {
+            revision: revision.into(),
+            cursor: next.into(),
+            cwd: self.cwd.clone(),
+        };
         let text = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&cursor).unwrap_or_default());
         if next.len() as u64 > limits::HOST_CURSOR || text.len() as u64 > limits::LIST_CURSOR {
             return Err(failure::cursor_too_large());
@@ -301,7 +374,9 @@ impl Cursor {
         let cursor: Cursor = serde_json::from_slice(&bytes).ok()?;
         let hex = cursor.revision.strip_prefix("sha256:")?;
         let sound = hex.len() == 64
-            && hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            && hex
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
             && (1..=limits::HOST_CURSOR).contains(&(cursor.cursor.len() as u64))
             && cursor.cwd.as_ref().is_none_or(|cwd| {
                 cwd.starts_with('/') && cwd.len() as u64 <= limits::CWD && normal(cwd) == *cwd
@@ -327,7 +402,11 @@ fn normal(path: &str) -> String {
         text.push('/');
         text.push_str(part);
     }
-    if text.is_empty() { "/".to_string() } else { text }
+    if text.is_empty() {
+        "/".to_string()
+    } else {
+        text
+    }
 }
 
 /// ISO 8601 in UTC with milliseconds; `None` when it cannot be written.

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 
 use serde_json::{Value, json};
 
-use super::wire::{self, op};
+use super::wire::current::{self as w, op};
 use crate::host::Failure;
 
 fn host(operation: &str, code: &str, message: String) -> Failure {
@@ -33,7 +33,14 @@ pub fn operation(operation: &str, code: &str, message: &str) -> Failure {
         _ => "",
     };
     let said = if message.is_empty() { code } else { message };
-    Failure { rejected, ..host(operation, code, format!("The Runtime Host {verb} {operation}: {said}.{advice}")) }
+    Failure {
+        rejected,
+        ..host(
+            operation,
+            code,
+            format!("The Runtime Host {verb} {operation}: {said}.{advice}"),
+        )
+    }
 }
 
 /// The connection broke, or an answer took too long.
@@ -45,7 +52,15 @@ pub fn interrupted(operation: &str, reason: &str, dispatched: bool) -> Failure {
     };
     let failure = host(operation, "request_interrupted", words);
     let failure = extend(failure, "reason", json!(reason));
-    extend(failure, "dispatch", json!(if dispatched { "dispatched" } else { "not_dispatched" }))
+    extend(
+        failure,
+        "dispatch",
+        json!(if dispatched {
+            "dispatched"
+        } else {
+            "not_dispatched"
+        }),
+    )
 }
 
 /// The feed of a session cannot go on.
@@ -90,11 +105,11 @@ pub fn epoch(hosts: u64) -> Failure {
         &format!(
             "The Maka Host speaks compatibility epoch {hosts}, this Airlock speaks {}. \
              Update the older of the two.",
-            wire::current::EPOCH
+            w::EPOCH
         ),
     );
     let failure = extend(failure, "hostEpoch", json!(hosts));
-    extend(failure, "adapterEpoch", json!(wire::current::EPOCH))
+    extend(failure, "adapterEpoch", json!(w::EPOCH))
 }
 
 /// Nobody can say what became of a turn.
@@ -140,12 +155,20 @@ pub fn cursor(reason: &str) -> Failure {
         "cursor_cwd_mismatch" => "The cursor belongs to a listing of another folder.",
         _ => "The cursor cannot be read. Start listing again without a cursor.",
     };
-    Failure { rejected: true, message: message.to_string(), data: json!({ "reason": reason }) }
+    Failure {
+        rejected: true,
+        message: message.to_string(),
+        data: json!({ "reason": reason }),
+    }
 }
 
 /// The Host's own cursor is too large to hand on.
 pub fn cursor_too_large() -> Failure {
-    host(op::CATALOG, "cursor_too_large", "The Runtime Host's list cursor is too large.".to_string())
+    host(
+        op::CATALOG,
+        "cursor_too_large",
+        "The Runtime Host's list cursor is too large.".to_string(),
+    )
 }
 
 /// The folder of a listing cannot be looked at.
@@ -159,5 +182,9 @@ pub fn folder(errno: &str) -> Failure {
 
 /// The adapter is about to end.
 pub fn closing(operation: &str) -> Failure {
-    host(operation, "registry_closed", "The adapter is shutting down.".to_string())
+    host(
+        operation,
+        "registry_closed",
+        "The adapter is shutting down.".to_string(),
+    )
 }

@@ -4,6 +4,7 @@
 //! closed once; frames that come while stored rows are read wait their turn; a feed that
 //! breaks is opened at most [`limits::MAKA_RECOVERIES`] times without a live frame.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -67,7 +68,10 @@ pub enum Feed {
     /// `subscription.open` is on its way.
     Opening,
     /// Open, but stored rows are read first; its frames wait.
-    Hydrating { hydration: Hydration, frames: VecDeque<String> },
+    Hydrating {
+        hydration: Box<Hydration>,
+        frames: VecDeque<String>,
+    },
     /// Frames are handled as they come.
     Live,
     /// Between two attempts to recover.
@@ -131,13 +135,26 @@ impl Maka {
         turn_id: String,
         text: String,
     ) {
-        let refusal = if self.ending { Err(failure::closing(op::START)) } else { check(&session_id, &text) };
+        let refusal = if self.ending {
+            Err(failure::closing(op::START))
+        } else {
+            check(&session_id, &text)
+        };
         if let Err(failure) = refusal {
             let outcome = Outcome::Broken { failure };
-            let _fine = cx.tell(key, crate::host::Fact::Settled { turn_id: &turn_id, outcome });
+            let _fine = cx.tell(
+                key,
+                crate::host::Fact::Settled {
+                    turn_id: &turn_id,
+                    outcome,
+                },
+            );
             return;
         }
-        let attached = self.feeds.entry(key).or_insert_with(|| Attached::new(session_id));
+        let attached = self
+            .feeds
+            .entry(key)
+            .or_insert_with(|| Attached::new(session_id));
         attached.turn = Some(Turn::new(turn_id, text));
         attached.reading = Reading::default();
         match attached.feed {
@@ -152,7 +169,9 @@ impl Maka {
 
     /// Opens the feed.
     pub(super) fn open(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         attached.feed = Feed::Opening;
         attached.number += 1;
         let feed = attached.number;
@@ -160,7 +179,13 @@ impl Maka {
             "sessionId": attached.session_id,
             "transcript": { "kind": "tail", "maxBytes": limits::MAKA_TAIL },
         });
-        self.call(cx, op::OPEN, input, Purpose::Open { session: key, feed }, None);
+        self.call(
+            cx,
+            op::OPEN,
+            input,
+            Purpose::Open { session: key, feed },
+            None,
+        );
     }
 
     /// `subscription.open` was answered.
@@ -201,7 +226,9 @@ impl Maka {
     }
 
     fn attach(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, opened: &w::Opened<'_>) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let subscription = opened.subscription_id.to_string();
         self.subscriptions.insert(subscription.clone(), key);
         attached.subscription = Some(subscription);
@@ -213,10 +240,15 @@ impl Maka {
         let overlaid = bootstrap.is_some_and(|b| b.overlay_message_count > 0);
         if attached.turn.as_ref().is_some_and(Turn::dispatched) {
             attached.unproven = true;
-            let hydration = Hydration::new(attached.watermark);
-            attached.feed = Feed::Hydrating { hydration, frames: VecDeque::new() };
+            let hydration = Box::new(Hydration::new(attached.watermark));
+            attached.feed = Feed::Hydrating {
+                hydration,
+                frames: VecDeque::new(),
+            };
             self.snapshot_hydrating(key, &opened.snapshot);
-            let first = bootstrap.and_then(|b| b.overlay.as_ref()).filter(|_| overlaid);
+            let first = bootstrap
+                .and_then(|b| b.overlay.as_ref())
+                .filter(|_| overlaid);
             self.hydrate_overlay(cx, key, first);
         } else {
             attached.feed = Feed::Live;
@@ -230,7 +262,9 @@ impl Maka {
     }
 
     pub(super) fn release_overlay(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(id) = self.feeds.get(&key).and_then(|a| a.subscription.clone()) else { return };
+        let Some(id) = self.feeds.get(&key).and_then(|a| a.subscription.clone()) else {
+            return;
+        };
         let input = json!({ "subscriptionId": id });
         self.call(cx, op::RELEASE, input, Purpose::Nobody, None);
     }
@@ -244,7 +278,9 @@ impl Maka {
 
     /// Lets go of the subscription and of all reading on it.
     pub(super) fn detach(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         attached.number += 1;
         attached.reading.interrupt();
         if let Some(turn) = &mut attached.turn {
@@ -262,8 +298,13 @@ impl Maka {
     /// The feed broke: opens another, if a turn of ours needs it.
     pub(super) fn recover(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, reason: &'static str) {
         self.detach(cx, key);
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
-        let needed = attached.turn.as_ref().is_some_and(|turn| turn.breaking.is_none());
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let needed = attached
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.breaking.is_none());
         if !needed {
             return;
         }
@@ -279,7 +320,10 @@ impl Maka {
         if pause == 0 {
             self.open(cx, key);
         } else {
-            let due = Due::Recover { session: key, feed: attached.number };
+            let due = Due::Recover {
+                session: key,
+                feed: attached.number,
+            };
             let timer = cx.arm(due, pause);
             attached.feed = Feed::Pausing { timer };
         }
@@ -320,7 +364,9 @@ impl Maka {
     pub(super) fn feeds_lost(&mut self, cx: &mut Cx<'_, '_>) {
         let keys: Vec<SessionKey> = self.feeds.keys().copied().collect();
         for key in keys {
-            let Some(attached) = self.feeds.get(&key) else { continue };
+            let Some(attached) = self.feeds.get(&key) else {
+                continue;
+            };
             // An opening that waits for a connection goes on waiting.
             if attached.subscription.is_some() {
                 self.recover(cx, key, "connection_closed");
@@ -340,7 +386,11 @@ impl Maka {
 
     /// The editor reads again: everything missed is read from what is stored.
     pub(super) fn resume(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        if self.feeds.get(&key).is_some_and(|a| matches!(a.feed, Feed::Paused)) {
+        if self
+            .feeds
+            .get(&key)
+            .is_some_and(|a| matches!(a.feed, Feed::Paused))
+        {
             self.open(cx, key);
         }
     }
@@ -349,7 +399,10 @@ impl Maka {
     pub(super) fn close(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, ticket: Ticket) {
         match self.feeds.get_mut(&key) {
             None => {
-                let closed = crate::host::Fact::Closed { ticket, failure: None };
+                let closed = crate::host::Fact::Closed {
+                    ticket,
+                    failure: None,
+                };
                 let _fine = cx.tell(key, closed);
             }
             Some(attached) => {
@@ -364,11 +417,15 @@ impl Maka {
 
     /// Whether everything that `session/close` waits for is settled.
     pub(super) fn check_closed(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if attached.turn.is_some() || attached.foreign_stops > 0 {
             return;
         }
-        let Some(ticket) = attached.closing.take() else { return };
+        let Some(ticket) = attached.closing.take() else {
+            return;
+        };
         let failure = attached.stop_failure.take();
         self.detach(cx, key);
         self.feeds.remove(&key);
@@ -383,7 +440,9 @@ fn check(session_id: &str, text: &str) -> Result<(), Failure> {
         return Err(failure::internal(op::START));
     }
     if text.is_empty() {
-        return Err(failure::prompt_rejected("The prompt is empty. Write something first."));
+        return Err(failure::prompt_rejected(
+            "The prompt is empty. Write something first.",
+        ));
     }
     if text.len() as u64 > limits::MAKA_TURN_TEXT {
         return Err(failure::prompt_rejected(
@@ -398,7 +457,6 @@ fn check(session_id: &str, text: &str) -> Result<(), Failure> {
     }
     Ok(())
 }
-
 
 impl Root {
     /// As the snapshot shows it.

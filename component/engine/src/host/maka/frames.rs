@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::effect::Level;
 use crate::host::{Fact, Heard, SessionKey};
 use crate::limits;
-use crate::projection::{Speaker, Stream, ToolFact};
+use crate::projection::{Call, Speaker, Stream, ToolFact};
 
 use super::feed::{Feed, Root};
 use super::results;
@@ -21,8 +21,12 @@ use super::{Cx, Due, Maka, failure};
 impl Maka {
     /// A frame with a subscription id. Those of a feed that was let go are ignored.
     pub(super) fn frame(&mut self, cx: &mut Cx<'_, '_>, frame: &w::Frame<'_>, line: &[u8]) {
-        let Some(key) = self.subscriptions.get(&*frame.subscription_id).copied() else { return };
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(key) = self.subscriptions.get(&*frame.subscription_id).copied() else {
+            return;
+        };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if let Feed::Hydrating { frames, .. } = &mut attached.feed {
             if frames.len() as u64 >= limits::MAKA_HELD_FRAMES {
                 return self.recover(cx, key, "slow_consumer");
@@ -45,7 +49,11 @@ impl Maka {
     ) {
         for line in frames {
             // One of them may break the feed, or end what it was wanted for.
-            if self.feeds.get(&key).is_none_or(|attached| attached.number != number) {
+            if self
+                .feeds
+                .get(&key)
+                .is_none_or(|attached| attached.number != number)
+            {
                 return;
             }
             if let Ok(frame) = serde_json::from_str::<w::Frame<'_>>(&line) {
@@ -55,7 +63,9 @@ impl Maka {
     }
 
     fn in_sequence(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, frame: &w::Frame<'_>) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if frame.host_epoch != attached.epoch {
             return self.recover(cx, key, "host_epoch_changed");
         }
@@ -65,7 +75,10 @@ impl Maka {
         attached.next_sequence += 1;
         if attached.unproven && frame.kind != kind::CLOSED {
             attached.unproven = false;
-            let due = Due::Recovered { session: key, feed: attached.number };
+            let due = Due::Recovered {
+                session: key,
+                feed: attached.number,
+            };
             cx.arm(due, limits::MAKA_RECOVERED_MS);
         }
         match &*frame.kind {
@@ -80,12 +93,17 @@ impl Maka {
                 }
             }
             kind::ADVANCED => {
-                let Some(attached) = self.feeds.get_mut(&key) else { return };
+                let Some(attached) = self.feeds.get_mut(&key) else {
+                    return;
+                };
                 attached.watermark = Some(frame.through_sequence);
                 self.read_on(cx, key);
             }
             kind::PROJECTION => {
-                match frame.snapshot.map(|text| serde_json::from_str::<w::Snapshot<'_>>(text.get())) {
+                match frame
+                    .snapshot
+                    .map(|text| serde_json::from_str::<w::Snapshot<'_>>(text.get()))
+                {
                     Some(Ok(snapshot)) => self.next_snapshot(cx, key, &snapshot),
                     _ => self.recover(cx, key, "projection_revision_invalid"),
                 }
@@ -132,11 +150,27 @@ impl Maka {
         if !delta.text.is_empty() || delta.reset {
             let (start, text) = (delta.start_offset, &*delta.text);
             let reset = delta.reset;
-            heard = cx.tell(key, Fact::TextGrew { speaker, message_id, start, text, reset });
+            heard = cx.tell(
+                key,
+                Fact::TextGrew {
+                    speaker,
+                    message_id,
+                    start,
+                    text,
+                    reset,
+                },
+            );
         }
         if heard == Heard::Fine && delta.complete {
             let length = delta.start_offset + utf16(&delta.text);
-            heard = cx.tell(key, Fact::TextCompleted { speaker, message_id, length });
+            heard = cx.tell(
+                key,
+                Fact::TextCompleted {
+                    speaker,
+                    message_id,
+                    length,
+                },
+            );
         }
         if heard == Heard::Gap {
             self.recover(cx, key, "sequence_gap");
@@ -145,22 +179,25 @@ impl Maka {
 
     fn event(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, text: &RawValue) {
         let Ok(event) = serde_json::from_str::<w::Event<'_>>(text.get()) else {
-            cx.core.note(Level::Warn, "the Host sent an event that cannot be read");
+            cx.core
+                .note(Level::Warn, "the Host sent an event that cannot be read");
             return;
         };
         if !self.ours(key, &event.turn_id) {
             return;
         }
         let id = &*event.tool_use_id;
-        let chunk = event.chunk.map(results::chunk).unwrap_or_default();
+        let chunk = event.chunk.and_then(results::progress).unwrap_or_default();
         let fact = match &*event.kind {
             "tool_start" => ToolFact::Started {
                 id,
-                name: event.tool_name.as_deref().unwrap_or(id),
-                display_name: event.display_name.as_deref(),
-                kind: results::kind(event.activity_kind.as_deref()),
-                operation_id: event.operation_id.as_deref(),
-                step_id: event.step_id.as_deref(),
+                call: Call {
+                    name: event.tool_name.as_deref().unwrap_or(id),
+                    display_name: event.display_name.as_deref(),
+                    kind: results::kind(event.activity_kind.as_deref()),
+                    operation_id: event.operation_id.as_deref(),
+                    step_id: event.step_id.as_deref(),
+                },
             },
             "tool_output_delta" => ToolFact::Output {
                 id,
@@ -174,7 +211,10 @@ impl Maka {
             },
             "tool_progress" => ToolFact::Progress { id, text: &chunk },
             "tool_result_preview" => match event.content {
-                Some(content) => ToolFact::Preview { id, json: content.get() },
+                Some(content) => ToolFact::Preview {
+                    id,
+                    json: content.get(),
+                },
                 None => return,
             },
             "tool_result" => ToolFact::Announced {
@@ -192,7 +232,9 @@ impl Maka {
     }
 
     fn next_snapshot(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, snapshot: &w::Snapshot<'_>) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if snapshot.projection_revision <= attached.revision {
             return self.recover(cx, key, "projection_revision_invalid");
         }
@@ -208,19 +250,33 @@ impl Maka {
         key: SessionKey,
         snapshot: &w::Snapshot<'_>,
     ) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         attached.root = snapshot.root_turn.as_ref().map(Root::of);
-        let Some(turn) = attached.turn.as_mut().filter(|turn| turn.dispatched()) else { return };
-        let ours = snapshot.root_turn.as_ref().filter(|root| root.turn_id == turn.id);
+        let Some(turn) = attached.turn.as_mut().filter(|turn| turn.dispatched()) else {
+            return;
+        };
+        let ours = snapshot
+            .root_turn
+            .as_ref()
+            .filter(|root| root.turn_id == turn.id);
         let vanished = ours.is_none() && turn.seen_as_root && turn.ended.is_none();
         if let Some(root) = ours {
             turn.seen_as_root = true;
             turn.told(root);
         }
-        let asked = snapshot.interactions.pending.iter().find(|i| i.turn_id == turn.id);
+        let asked = snapshot
+            .interactions
+            .pending
+            .iter()
+            .find(|i| i.turn_id == turn.id);
         if let Some(interaction) = asked.filter(|_| turn.observed() && turn.ended.is_none()) {
             let failure = failure::unsupported_interaction(&interaction.request.kind);
-            cx.core.note(Level::Info, "the turn asks for something that cannot be shown: stopping it");
+            cx.core.note(
+                Level::Info,
+                "the turn asks for something that cannot be shown: stopping it",
+            );
             // The whole feed is let go, so that nothing more of it is taken in.
             self.feed_failed(cx, key, failure);
         } else if vanished && turn_goes_on(turn) {
@@ -230,15 +286,27 @@ impl Maka {
 
     /// The same for a feed whose stored rows are still to be read: nothing is decided yet.
     pub(super) fn snapshot_hydrating(&mut self, key: SessionKey, snapshot: &w::Snapshot<'_>) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         attached.root = snapshot.root_turn.as_ref().map(Root::of);
-        let Some(turn) = &mut attached.turn else { return };
-        if let Some(root) = snapshot.root_turn.as_ref().filter(|root| root.turn_id == turn.id) {
+        let Some(turn) = &mut attached.turn else {
+            return;
+        };
+        if let Some(root) = snapshot
+            .root_turn
+            .as_ref()
+            .filter(|root| root.turn_id == turn.id)
+        {
             turn.seen_as_root = true;
             turn.told(root);
         }
         if let Feed::Hydrating { hydration, .. } = &mut attached.feed {
-            let asked = snapshot.interactions.pending.iter().find(|i| i.turn_id == turn.id);
+            let asked = snapshot
+                .interactions
+                .pending
+                .iter()
+                .find(|i| i.turn_id == turn.id);
             hydration.asked = asked.map(|interaction| interaction.request.kind.to_string());
         }
     }

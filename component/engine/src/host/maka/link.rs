@@ -37,14 +37,32 @@ pub struct Link {
 enum State {
     Idle,
     /// Asked for; `hello` follows.
-    Opening { channel: Channel, overdue: Timer },
+    Opening {
+        channel: Channel,
+        overdue: Timer,
+    },
     /// `hello` was sent.
-    Greeting { channel: Channel, overdue: Timer },
+    Greeting {
+        channel: Channel,
+        overdue: Timer,
+    },
     /// Accepted, but the Host still recovers.
-    Settling { channel: Channel, epoch: String, overdue: Timer, poll: Option<Timer> },
-    Ready { channel: Channel, epoch: String, stable: Timer, probe: Option<Timer> },
+    Settling {
+        channel: Channel,
+        epoch: String,
+        overdue: Timer,
+        poll: Option<Timer>,
+    },
+    Ready {
+        channel: Channel,
+        epoch: String,
+        stable: Timer,
+        probe: Option<Timer>,
+    },
     /// Between two attempts.
-    Waiting { timer: Timer },
+    Waiting {
+        timer: Timer,
+    },
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -119,7 +137,9 @@ impl Link {
         let state = core::mem::replace(&mut self.state, State::Idle);
         let mut timers = Vec::new();
         match &state {
-            State::Opening { overdue, .. } | State::Greeting { overdue, .. } => timers.push(*overdue),
+            State::Opening { overdue, .. } | State::Greeting { overdue, .. } => {
+                timers.push(*overdue)
+            }
             State::Settling { overdue, poll, .. } => {
                 timers.push(*overdue);
                 timers.extend(poll);
@@ -144,19 +164,29 @@ impl Maka {
         self.link.state = State::Opening { channel, overdue };
         self.link.lines = Lines::default();
         let target = Target::Host(self.grant.clone());
-        cx.core.effect(Effect::Host(channel, HostDeparture::Open(target)));
+        cx.core
+            .effect(Effect::Host(channel, HostDeparture::Open(target)));
     }
 
     pub(super) fn opened_channel(&mut self, cx: &mut Cx<'_, '_>, facts: &[(String, String)]) {
-        let State::Opening { channel, .. } = self.link.state else { return };
-        let fact = |name: &str| facts.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+        let State::Opening { channel, .. } = self.link.state else {
+            return;
+        };
+        let fact = |name: &str| {
+            facts
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, v)| v.clone())
+        };
         if let Some(epoch) = fact("compatibility-epoch").and_then(|e| e.parse().ok())
             && epoch != w::EPOCH
         {
             return self.unusable(cx, failure::epoch(epoch));
         }
-        self.link.expected =
-            Expected { root_id: fact("root-id"), host_epoch: fact("host-epoch") };
+        self.link.expected = Expected {
+            root_id: fact("root-id"),
+            host_epoch: fact("host-epoch"),
+        };
         self.leave_state(cx);
         let overdue = cx.arm(Due::Connect, limits::MAKA_HELLO_MS);
         self.link.state = State::Greeting { channel, overdue };
@@ -210,7 +240,10 @@ impl Maka {
             }
             match (line, &self.link.state) {
                 (Line::TooLong, _) => {
-                    cx.core.note(Level::Error, "the Host sent a line that is too long: reconnecting");
+                    cx.core.note(
+                        Level::Error,
+                        "the Host sent a line that is too long: reconnecting",
+                    );
                     self.drop_link(cx, "frame_too_large");
                 }
                 (Line::Whole(line), State::Greeting { .. }) => self.greeting(cx, line),
@@ -224,9 +257,12 @@ impl Maka {
     }
 
     fn greeting(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
-        let State::Greeting { channel, .. } = self.link.state else { return };
+        let State::Greeting { channel, .. } = self.link.state else {
+            return;
+        };
         let Ok(greeting) = serde_json::from_slice::<w::Greeting<'_>>(line) else {
-            let sentence = "What answers on the Maka Runtime Host's socket is not a Maka Runtime Host.";
+            let sentence =
+                "What answers on the Maka Runtime Host's socket is not a Maka Runtime Host.";
             return self.unusable(cx, failure::connect("invalid_greeting", sentence));
         };
         if greeting.kind == "draining" {
@@ -243,8 +279,10 @@ impl Maka {
         let other = |expected: &Option<String>, told: &str| {
             expected.as_deref().is_some_and(|expected| expected != told)
         };
-        if other(&self.link.expected.root_id, greeting.root_id.as_deref().unwrap_or_default())
-            || other(&self.link.expected.host_epoch, &greeting.host_epoch)
+        if other(
+            &self.link.expected.root_id,
+            greeting.root_id.as_deref().unwrap_or_default(),
+        ) || other(&self.link.expected.host_epoch, &greeting.host_epoch)
             || greeting.composition_id != w::COMPOSITION
         {
             let sentence = "The Maka Runtime Host that answers is not the one that is registered. Restart Maka.";
@@ -257,15 +295,26 @@ impl Maka {
         } else {
             let overdue = cx.arm(Due::Connect, limits::MAKA_READY_MS);
             let poll = Some(cx.arm(Due::Poll, limits::MAKA_READY_POLL_MS));
-            self.link.state = State::Settling { channel, epoch, overdue, poll };
+            self.link.state = State::Settling {
+                channel,
+                epoch,
+                overdue,
+                poll,
+            };
         }
     }
 
     fn make_ready(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, epoch: String) {
         let stable = cx.arm(Due::Stable, limits::MAKA_STABLE_MS);
-        self.link.state = State::Ready { channel, epoch, stable, probe: None };
+        self.link.state = State::Ready {
+            channel,
+            epoch,
+            stable,
+            probe: None,
+        };
         self.link.lost_at = None;
-        cx.core.note(Level::Info, "connected to the Maka Runtime Host");
+        cx.core
+            .note(Level::Info, "connected to the Maka Runtime Host");
     }
 
     /// Asks a Host that is not ready yet.
@@ -293,7 +342,12 @@ impl Maka {
         let id = self.calls.number();
         let timer = timeout.map(|after| cx.arm(Due::Call(id), after));
         let line = w::request(&format!("r{id}"), op::STATUS, json!({}));
-        self.calls.sent(Call { id, operation: op::STATUS.into(), purpose: Purpose::Status, timer });
+        self.calls.sent(Call {
+            id,
+            operation: op::STATUS.into(),
+            purpose: Purpose::Status,
+            timer,
+        });
         cx.core.host_line(channel, &line);
     }
 
@@ -304,7 +358,8 @@ impl Maka {
         };
         let Some(status) = status.filter(|s| Some(&*s.host_epoch) == self.link.epoch()) else {
             if self.link.channel().is_some() {
-                cx.core.note(Level::Warn, "the Host did not answer a probe: reconnecting");
+                cx.core
+                    .note(Level::Warn, "the Host did not answer a probe: reconnecting");
                 self.drop_link(cx, "connection_lost");
             }
             return;
@@ -340,14 +395,20 @@ impl Maka {
         self.leave_state(cx);
         if was_ready {
             self.link.lost_at = Some(cx.core.now.monotonic);
-            cx.core.note(Level::Warn, "the connection to the Maka Runtime Host was lost");
+            cx.core.note(
+                Level::Warn,
+                "the connection to the Maka Runtime Host was lost",
+            );
         }
         for call in self.calls.lost() {
             if let Some(timer) = call.timer {
                 cx.core.disarm(timer);
             }
             if call.purpose != Purpose::Status {
-                let answer = Answer::Lost { dispatched: true, reason };
+                let answer = Answer::Lost {
+                    dispatched: true,
+                    reason,
+                };
                 self.answered(cx, &call.operation, call.purpose, answer);
             }
         }
@@ -360,8 +421,10 @@ impl Maka {
     /// after too long: everything that waits is refused.
     fn try_again(&mut self, cx: &mut Cx<'_, '_>, failure: Failure) {
         let now = cx.core.now.monotonic;
-        let patient =
-            self.link.lost_at.is_some_and(|at| now < at.saturating_add(limits::MAKA_GIVE_UP_MS));
+        let patient = self
+            .link
+            .lost_at
+            .is_some_and(|at| now < at.saturating_add(limits::MAKA_GIVE_UP_MS));
         if !self.calls.wanting() || self.ended {
             return;
         }
@@ -370,7 +433,9 @@ impl Maka {
             return self.refuse_waiting(cx, &failure);
         }
         let (first, longest) = limits::MAKA_BACKOFF_MS;
-        let pause = first.saturating_mul(1 << self.link.attempts.min(16)).min(longest);
+        let pause = first
+            .saturating_mul(1 << self.link.attempts.min(16))
+            .min(longest);
         self.link.attempts += 1;
         let timer = cx.arm(Due::Backoff, pause);
         self.link.state = State::Waiting { timer };

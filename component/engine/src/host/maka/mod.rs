@@ -28,11 +28,11 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::core::{Core, Due as Anyones};
 use crate::effect::Level;
 use crate::host::{Command, Fact, Failure, Heard, Listener, SessionKey};
 use crate::input::{Channel, FileArrival, HostArrival, Timer};
 use crate::limits;
+use crate::plumbing::{Core, Due as Anyones};
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
@@ -72,7 +72,10 @@ pub enum Answer<'a> {
     /// The Host's refusal.
     Error(OperationError<'a>),
     /// No answer; `dispatched` says whether the Host may have seen it.
-    Lost { dispatched: bool, reason: &'static str },
+    Lost {
+        dispatched: bool,
+        reason: &'static str,
+    },
     /// Not sent: there is no connection, and this is why.
     Unreachable(&'a Failure),
 }
@@ -151,8 +154,17 @@ impl Maka {
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
         match command {
             Command::Create { ticket, cwd } => self.create(cx, ticket, &cwd),
-            Command::List { ticket, cwd, cursor } => self.list(cx, ticket, cwd, cursor),
-            Command::Start { session, session_id, turn_id, text } => {
+            Command::List {
+                ticket,
+                cwd,
+                cursor,
+            } => self.list(cx, ticket, cwd, cursor),
+            Command::Start {
+                session,
+                session_id,
+                turn_id,
+                text,
+            } => {
                 self.start(cx, session, session_id, turn_id, text);
             }
             Command::Stop { session } => self.stop(cx, session),
@@ -185,7 +197,10 @@ impl Maka {
     /// A line of this channel trapped: whatever it meant is read again from the start.
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>, channel: Channel) {
         if self.link.channel() == Some(channel) {
-            cx.core.note(Level::Error, "a message of the Host could not be handled: reconnecting");
+            cx.core.note(
+                Level::Error,
+                "a message of the Host could not be handled: reconnecting",
+            );
             self.drop_link(cx, "poisoned_message");
             self.pump(cx);
         }
@@ -218,6 +233,11 @@ impl Maka {
     pub fn folder(&mut self, cx: &mut Cx<'_, '_>, listing: u64, arrival: Option<FileArrival>) {
         self.folder_found(cx, listing, arrival);
         self.pump(cx);
+    }
+
+    /// Whether [`Fact::Ended`] was told.
+    pub fn ended(&self) -> bool {
+        self.ended
     }
 
     /// The end may wait no longer: everything that is open is answered and let go.
@@ -261,21 +281,36 @@ impl Maka {
         let id = self.calls.number();
         let line = w::request(&format!("r{id}"), operation, input);
         let timer = timeout.map(|after| cx.arm(Due::Call(id), after));
-        self.calls.push(Call { id, operation: operation.into(), purpose, timer }, line);
+        self.calls.push(
+            Call {
+                id,
+                operation: operation.into(),
+                purpose,
+                timer,
+            },
+            line,
+        );
     }
 
     fn call_overdue(&mut self, cx: &mut Cx<'_, '_>, id: CallId) {
         if let Some((call, dispatched)) = self.calls.overdue(id) {
-            let answer = Answer::Lost { dispatched, reason: "timeout" };
+            let answer = Answer::Lost {
+                dispatched,
+                reason: "timeout",
+            };
             self.answered(cx, &call.operation, call.purpose, answer);
         }
     }
 
     /// A frame with a request id.
     fn response(&mut self, cx: &mut Cx<'_, '_>, frame: &w::Frame<'_>) {
-        let id = frame.request_id.strip_prefix('r').and_then(|number| number.parse().ok());
+        let id = frame
+            .request_id
+            .strip_prefix('r')
+            .and_then(|number| number.parse().ok());
         let Some(call) = id.and_then(|id| self.calls.answered(id)) else {
-            cx.core.note(Level::Warn, "the Host answered a request that is not open");
+            cx.core
+                .note(Level::Warn, "the Host answered a request that is not open");
             return;
         };
         if let Some(timer) = call.timer {
@@ -284,7 +319,10 @@ impl Maka {
         let answer = match (frame.ok, frame.result, &frame.error) {
             (true, Some(result), _) => Answer::Result(result),
             (false, _, Some(error)) => Answer::Error(error.clone()),
-            _ => Answer::Lost { dispatched: true, reason: "invalid_frame" },
+            _ => Answer::Lost {
+                dispatched: true,
+                reason: "invalid_frame",
+            },
         };
         self.answered(cx, &call.operation, call.purpose, answer);
     }
@@ -293,7 +331,12 @@ impl Maka {
         match purpose {
             Purpose::Status => self.status(cx, answer),
             Purpose::Create { ticket, session_id } => self.created(cx, ticket, session_id, answer),
-            Purpose::Models { ticket, session_id, about, slug } => {
+            Purpose::Models {
+                ticket,
+                session_id,
+                about,
+                slug,
+            } => {
                 self.models(cx, ticket, session_id, about, &slug, answer);
             }
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
@@ -316,7 +359,10 @@ impl Maka {
     /// One line of the Host.
     fn line(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
         let Ok(frame) = serde_json::from_slice::<w::Frame<'_>>(line) else {
-            cx.core.note(Level::Error, "the Host sent a line that cannot be read: reconnecting");
+            cx.core.note(
+                Level::Error,
+                "the Host sent a line that cannot be read: reconnecting",
+            );
             self.drop_link(cx, "invalid_frame");
             return;
         };

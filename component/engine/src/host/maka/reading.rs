@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::effect::Level;
 use crate::host::{Fact, SessionKey};
 use crate::limits;
-use crate::projection::{Speaker, ToolFact, ToolOutcome};
+use crate::projection::{Call, Speaker, ToolFact};
 
 use super::calls::Purpose;
 use super::feed::Feed;
@@ -65,14 +65,21 @@ pub struct Hydration {
 impl Hydration {
     /// At the opening.
     pub fn new(through: Option<u64>) -> Hydration {
-        Hydration { through, ..Hydration::default() }
+        Hydration {
+            through,
+            ..Hydration::default()
+        }
     }
 }
 
 impl Reading {
     /// A turn is sent with this cut.
     pub fn begin(&mut self, cut: Option<u64>) {
-        *self = Reading { from: cut, consumed: cut, walk: None };
+        *self = Reading {
+            from: cut,
+            consumed: cut,
+            walk: None,
+        };
     }
 
     /// The subscription is gone: what was begun on it is void.
@@ -85,13 +92,21 @@ impl Reading {
 impl Maka {
     /// Begins to read what became durable since the last time, if anything did.
     pub(super) fn read_on(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
-        let Some(turn) = attached.turn.as_mut().filter(|turn| turn.observed()) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let Some(turn) = attached.turn.as_mut().filter(|turn| turn.observed()) else {
+            return;
+        };
         if !matches!(attached.feed, Feed::Live) || attached.reading.walk.is_some() {
             return;
         }
         let finale = turn.finale == Finale::Due;
-        let from = if finale { attached.reading.from } else { attached.reading.consumed };
+        let from = if finale {
+            attached.reading.from
+        } else {
+            attached.reading.consumed
+        };
         match attached.watermark {
             Some(through) if Some(through) > from => {
                 if finale {
@@ -117,21 +132,38 @@ impl Maka {
     ) {
         if let Some(attached) = self.feeds.get_mut(&key) {
             let rows = Rising::default();
-            attached.reading.walk = Some(Walk { through, anchor, cursor: None, rows, finale });
+            attached.reading.walk = Some(Walk {
+                through,
+                anchor,
+                cursor: None,
+                rows,
+                finale,
+            });
             self.ask_page(cx, key);
         }
     }
 
     fn ask_page(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get(&key) else { return };
-        let Some(walk) = &attached.reading.walk else { return };
-        let anchor = if walk.cursor.is_some() { None } else { walk.anchor };
+        let Some(attached) = self.feeds.get(&key) else {
+            return;
+        };
+        let Some(walk) = &attached.reading.walk else {
+            return;
+        };
+        let anchor = if walk.cursor.is_some() {
+            None
+        } else {
+            walk.anchor
+        };
         let input = json!({
             "subscriptionId": attached.subscription, "source": "durable", "direction": "newer",
             "throughSequence": walk.through, "cursor": walk.cursor, "anchorSequence": anchor,
             "maxBytes": limits::MAKA_PAGE,
         });
-        let purpose = Purpose::Page { session: key, feed: attached.number };
+        let purpose = Purpose::Page {
+            session: key,
+            feed: attached.number,
+        };
         self.call(cx, op::PAGE, input, purpose, None);
     }
 
@@ -143,7 +175,11 @@ impl Maka {
         feed: u64,
         answer: Answer<'_>,
     ) {
-        if self.feeds.get(&key).is_none_or(|attached| attached.number != feed) {
+        if self
+            .feeds
+            .get(&key)
+            .is_none_or(|attached| attached.number != feed)
+        {
             return;
         }
         let page = match &answer {
@@ -155,16 +191,24 @@ impl Maka {
         let Some(page) = page else {
             return self.feed_failed(cx, key, answer.failure(op::PAGE));
         };
-        match self.feeds.get(&key).map(|attached| attached.reading.walk.is_some()) {
+        match self
+            .feeds
+            .get(&key)
+            .map(|attached| attached.reading.walk.is_some())
+        {
             Some(true) => self.durable_page(cx, key, &page),
             _ => self.hydrate_overlay(cx, key, Some(&page)),
         }
     }
 
     fn durable_page(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, page: &Page<'_>) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let number = attached.number;
-        let Some(walk) = &mut attached.reading.walk else { return };
+        let Some(walk) = &mut attached.reading.walk else {
+            return;
+        };
         let next = page.next_cursor.as_deref();
         let stuck = next.is_some() && next == walk.cursor.as_deref();
         let Some(rows) = walk.rows.take(page).ok().filter(|_| !stuck) else {
@@ -176,7 +220,11 @@ impl Maka {
         for (_, row) in rows {
             over |= self.row(cx, key, &row, false);
             // A row may break the turn, or the feed with it.
-            if self.feeds.get(&key).is_none_or(|attached| attached.number != number) {
+            if self
+                .feeds
+                .get(&key)
+                .is_none_or(|attached| attached.number != number)
+            {
                 return;
             }
         }
@@ -189,8 +237,12 @@ impl Maka {
 
     /// Every page of the walk was taken in.
     fn walked(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
-        let Some(walk) = attached.reading.walk.take() else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let Some(walk) = attached.reading.walk.take() else {
+            return;
+        };
         attached.reading.consumed = Some(walk.through);
         if matches!(attached.feed, Feed::Hydrating { .. }) {
             return self.hydrated(cx, key);
@@ -208,11 +260,18 @@ impl Maka {
     /// Takes in a stored row; says whether it is the end of our turn.
     fn row(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, text: &[u8], overlay: bool) -> bool {
         let Ok(row) = serde_json::from_slice::<Row<'_>>(text) else {
-            cx.core.note(Level::Warn, "the Host stored a row that cannot be read");
+            cx.core
+                .note(Level::Warn, "the Host stored a row that cannot be read");
             return false;
         };
-        let Some(attached) = self.feeds.get_mut(&key) else { return false };
-        if attached.turn.as_ref().is_none_or(|turn| turn.id != row.turn_id) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return false;
+        };
+        if attached
+            .turn
+            .as_ref()
+            .is_none_or(|turn| turn.id != row.turn_id)
+        {
             return false;
         }
         if let Feed::Hydrating { hydration, .. } = &mut attached.feed
@@ -241,19 +300,28 @@ impl Maka {
                     (Speaker::Thought, thinking),
                     (Speaker::Agent, row.text.as_deref().unwrap_or_default()),
                 ] {
-                    let _fine = cx.tell(key, Fact::TextIs { speaker, message_id, text });
+                    let _fine = cx.tell(
+                        key,
+                        Fact::TextIs {
+                            speaker,
+                            message_id,
+                            text,
+                        },
+                    );
                 }
             }
             "tool_call" => {
                 let name = row.tool_name.as_deref().unwrap_or(&row.id);
                 let fact = ToolFact::Called {
                     id: &row.id,
-                    name,
-                    display_name: row.display_name.as_deref(),
-                    kind: results::kind(row.activity_kind.as_deref()),
-                    operation_id: row.operation_id.as_deref(),
-                    step_id: row.step_id.as_deref(),
-                    args: row.args.filter(|_| results::args_are_whole(name)),
+                    call: Call {
+                        name,
+                        display_name: row.display_name.as_deref(),
+                        kind: results::kind(row.activity_kind.as_deref()),
+                        operation_id: row.operation_id.as_deref(),
+                        step_id: row.step_id.as_deref(),
+                    },
+                    args: row.args.and_then(|args| results::raw_input(name, args)),
                     input_preview: row.args.and_then(|args| results::input_preview(name, args)),
                 };
                 let _fine = cx.tell(key, Fact::Tool(fact));
@@ -263,10 +331,9 @@ impl Maka {
                     return;
                 };
                 let formatted = results::result(content, row.is_error);
-                let outcome: ToolOutcome = formatted.outcome;
                 let fact = ToolFact::Result {
                     id,
-                    outcome,
+                    outcome: formatted.outcome,
                     text: formatted.text,
                     raw: content,
                     duration_ms: row.duration_ms,
@@ -285,9 +352,13 @@ impl Maka {
         key: SessionKey,
         page: Option<&Page<'_>>,
     ) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let feed = attached.number;
-        let Feed::Hydrating { hydration, .. } = &mut attached.feed else { return };
+        let Feed::Hydrating { hydration, .. } = &mut attached.feed else {
+            return;
+        };
         if let Some(page) = page {
             let next = page.next_cursor.as_deref();
             let stuck = next.is_some() && next == hydration.overlay_cursor.as_deref();
@@ -309,7 +380,9 @@ impl Maka {
                 return self.feed_failed(cx, key, failure::subscription("correlation_changed"));
             };
             for row in rows {
-                let Ok(text) = String::from_utf8(row) else { continue };
+                let Ok(text) = String::from_utf8(row) else {
+                    continue;
+                };
                 if let Some(id) = row_id(&text) {
                     hydration.overlaid.insert(id);
                 }
@@ -321,7 +394,9 @@ impl Maka {
     }
 
     fn hydrate_durable(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let from = attached.reading.from;
         match attached.watermark {
             Some(through) if Some(through) > from => self.walk(cx, key, from, through, false),
@@ -331,7 +406,9 @@ impl Maka {
 
     /// Everything stored was taken in: the overlay's rows, then the frames that waited.
     fn hydrated(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let number = attached.number;
         let Feed::Hydrating { hydration, frames } =
             core::mem::replace(&mut attached.feed, Feed::Live)
@@ -341,7 +418,11 @@ impl Maka {
         for row in &hydration.rows {
             self.row(cx, key, row.as_bytes(), true);
         }
-        let Some(turn) = self.feeds.get_mut(&key).and_then(|attached| attached.turn.as_mut()) else {
+        let Some(turn) = self
+            .feeds
+            .get_mut(&key)
+            .and_then(|attached| attached.turn.as_mut())
+        else {
             return;
         };
         let is_root = turn.seen_as_root;
@@ -368,10 +449,12 @@ impl Maka {
     }
 
     fn root_is_ours(&self, key: SessionKey) -> bool {
-        self.feeds.get(&key).is_some_and(|attached| match (&attached.root, &attached.turn) {
-            (Some(root), Some(turn)) => root.turn_id == turn.id,
-            _ => false,
-        })
+        self.feeds
+            .get(&key)
+            .is_some_and(|attached| match (&attached.root, &attached.turn) {
+                (Some(root), Some(turn)) => root.turn_id == turn.id,
+                _ => false,
+            })
     }
 }
 
@@ -380,12 +463,13 @@ fn ended(row: &Row<'_>) -> Option<Ended> {
     let text = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or("unknown").to_string();
     match (&*row.kind, row.status.as_deref()) {
         ("turn_state", Some("completed")) => Some(Ended::Completed),
-        ("turn_state", Some("failed")) => {
-            Some(Ended::Failed { class: text(&row.error_class), message: None })
-        }
-        ("turn_state", Some("aborted")) => {
-            Some(Ended::Aborted { source: text(&row.abort_source) })
-        }
+        ("turn_state", Some("failed")) => Some(Ended::Failed {
+            class: text(&row.error_class),
+            message: None,
+        }),
+        ("turn_state", Some("aborted")) => Some(Ended::Aborted {
+            source: text(&row.abort_source),
+        }),
         _ => None,
     }
 }

@@ -48,9 +48,11 @@ impl Rising {
             let row = fragment.sequence.ok_or(Torn)?;
             let data = decode(fragment)?;
             let slice = match self.open.take() {
-                None if fragment.byte_offset == 0 => {
-                    Slice { row, total: fragment.total_bytes, bytes: data }
-                }
+                None if fragment.byte_offset == 0 => Slice {
+                    row,
+                    total: fragment.total_bytes,
+                    bytes: data,
+                },
                 Some(mut slice)
                     if slice.row == row
                         && slice.total == fragment.total_bytes
@@ -75,7 +77,8 @@ impl Rising {
     }
 
     /// Whether a row is half there.
-    pub fn open(&self) -> bool {
+    #[cfg(test)]
+    fn open(&self) -> bool {
         self.open.is_some()
     }
 }
@@ -106,7 +109,10 @@ impl Overlay {
                 total: fragment.total_bytes,
                 tail: Vec::new(),
             });
-            let end = fragment.byte_offset.checked_add(data.len() as u64).ok_or(Torn)?;
+            let end = fragment
+                .byte_offset
+                .checked_add(data.len() as u64)
+                .ok_or(Torn)?;
             let tail = row.tail.len() as u64;
             if row.total != fragment.total_bytes || end.checked_add(tail) != Some(row.total) {
                 return Err(Torn);
@@ -127,7 +133,11 @@ impl Overlay {
     /// [`Torn`] when one is not whole.
     pub fn finish(self) -> Result<Vec<Vec<u8>>, Torn> {
         let whole = |row: Falling| {
-            if row.tail.len() as u64 == row.total { Ok(row.tail) } else { Err(Torn) }
+            if row.tail.len() as u64 == row.total {
+                Ok(row.tail)
+            } else {
+                Err(Torn)
+            }
         };
         self.rows.into_values().map(whole).collect()
     }
@@ -180,7 +190,10 @@ mod tests {
         assert_eq!(take(&mut rising, &first), Ok(vec![(4, b"{}".to_vec())]));
         assert!(rising.open());
         let second = page(json!([slice(5, 4, 6, ":1")]));
-        assert_eq!(take(&mut rising, &second), Ok(vec![(5, b"{\"a\":1".to_vec())]));
+        assert_eq!(
+            take(&mut rising, &second),
+            Ok(vec![(5, b"{\"a\":1".to_vec())])
+        );
         assert!(!rising.open());
     }
 

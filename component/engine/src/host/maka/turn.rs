@@ -71,7 +71,10 @@ pub enum Ended {
     /// Well.
     Completed,
     /// With a class and perhaps a message.
-    Failed { class: String, message: Option<String> },
+    Failed {
+        class: String,
+        message: Option<String>,
+    },
     /// By somebody.
     Aborted { source: String },
 }
@@ -159,17 +162,27 @@ impl Turn {
     /// The Host's word on it.
     pub fn told(&mut self, turn: &w::Turn<'_>) {
         if !matches!(self.admission, Admission::Admitted { .. }) {
-            self.admission = Admission::Admitted { run_id: turn.run_id.clone().into_owned() };
+            self.admission = Admission::Admitted {
+                run_id: turn.run_id.clone().into_owned(),
+            };
         }
         if !w::live(&turn.status) && self.ended.is_none() {
             self.end(match &*turn.status {
                 "completed" => Ended::Completed,
                 "failed" => Ended::Failed {
-                    class: turn.failure_class.clone().unwrap_or("unknown".into()).into_owned(),
+                    class: turn
+                        .failure_class
+                        .clone()
+                        .unwrap_or("unknown".into())
+                        .into_owned(),
                     message: turn.failure_message.clone().map(Into::into),
                 },
                 _ => Ended::Aborted {
-                    source: turn.abort_source.clone().unwrap_or("unknown".into()).into_owned(),
+                    source: turn
+                        .abort_source
+                        .clone()
+                        .unwrap_or("unknown".into())
+                        .into_owned(),
                 },
             });
         }
@@ -193,7 +206,9 @@ impl Turn {
     /// A question what became of it failed. Gives the pause before the next in
     /// milliseconds; after the last there is none, and nobody can say.
     pub fn query_failed(&mut self, cause: serde_json::Value) -> Option<u64> {
-        let Admission::Unknown(query) = &mut self.admission else { return None };
+        let Admission::Unknown(query) = &mut self.admission else {
+            return None;
+        };
         query.failed += 1;
         query.cause = Some(cause);
         if query.failed < limits::MAKA_ADMISSION_QUERIES {
@@ -227,12 +242,13 @@ impl Turn {
             (None, _) | (Some(Ended::Completed), Finale::NotYet | Finale::Reading) => Step::Wait,
             (Some(Ended::Completed), Finale::Due) => Step::Reread,
             (Some(Ended::Completed), Finale::Done) => Step::Settle(Outcome::Completed),
-            (Some(Ended::Failed { class, message }), _) => {
-                Step::Settle(Outcome::Failed { class: class.clone(), message: message.clone() })
-            }
-            (Some(Ended::Aborted { source }), _) => {
-                Step::Settle(Outcome::Aborted { source: source.clone() })
-            }
+            (Some(Ended::Failed { class, message }), _) => Step::Settle(Outcome::Failed {
+                class: class.clone(),
+                message: message.clone(),
+            }),
+            (Some(Ended::Aborted { source }), _) => Step::Settle(Outcome::Aborted {
+                source: source.clone(),
+            }),
         }
     }
 
@@ -243,8 +259,12 @@ impl Turn {
             _ => None,
         };
         match &self.breaking {
-            Some(breaking) => Outcome::Broken { failure: untold.unwrap_or(breaking.clone()) },
-            None => Outcome::Stopped { failure: untold.or(stop) },
+            Some(breaking) => Outcome::Broken {
+                failure: untold.unwrap_or(breaking.clone()),
+            },
+            None => Outcome::Stopped {
+                failure: untold.or(stop),
+            },
         }
     }
 }

@@ -15,8 +15,12 @@ use super::{Answer, Cx, Due, Maka};
 impl Maka {
     /// Sends a turn that is only prepared, once the feed is live.
     pub(super) fn dispatch(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
-        let Some(turn) = &mut attached.turn else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let Some(turn) = &mut attached.turn else {
+            return;
+        };
         if turn.dispatched() || !matches!(turn.stop, Stop::No) {
             return;
         }
@@ -28,7 +32,10 @@ impl Maka {
             "turnId": turn.id,
             "content": { "text": core::mem::take(&mut turn.text) },
         });
-        let purpose = Purpose::Start { session: key, turn_id: turn.id.clone() };
+        let purpose = Purpose::Start {
+            session: key,
+            turn_id: turn.id.clone(),
+        };
         self.call(cx, op::START, input, purpose, None);
     }
 
@@ -46,7 +53,9 @@ impl Maka {
         turn_id: &str,
         answer: Answer<'_>,
     ) {
-        let Some(turn) = self.turn(key, turn_id) else { return };
+        let Some(turn) = self.turn(key, turn_id) else {
+            return;
+        };
         let started = match &answer {
             Answer::Result(result) => serde_json::from_str::<w::Started<'_>>(result.get()).ok(),
             _ => None,
@@ -54,8 +63,14 @@ impl Maka {
         match (started.and_then(|started| started.turn), &answer) {
             (Some(told), _) => turn.told(&told),
             // Seen running already: the loss of the answer says nothing new.
-            (None, Answer::Lost { .. }) if matches!(turn.admission, Admission::Admitted { .. }) => {}
-            (None, Answer::Lost { dispatched: true, .. }) => {
+            (None, Answer::Lost { .. }) if matches!(turn.admission, Admission::Admitted { .. }) => {
+            }
+            (
+                None,
+                Answer::Lost {
+                    dispatched: true, ..
+                },
+            ) => {
                 turn.admission = Admission::Unknown(Query::default());
                 turn.break_off(answer.failure(op::START));
                 self.query(cx, key);
@@ -71,17 +86,34 @@ impl Maka {
 
     /// Asks what became of a turn whose `turn.start` was lost.
     fn query(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let Some(turn) = &attached.turn else { return };
         let input = json!({ "sessionId": attached.session_id, "turnId": turn.id });
-        let purpose = Purpose::Query { session: key, turn_id: turn.id.clone() };
-        self.call(cx, op::QUERY, input, purpose, Some(limits::MAKA_ADMISSION_QUERY_MS));
+        let purpose = Purpose::Query {
+            session: key,
+            turn_id: turn.id.clone(),
+        };
+        self.call(
+            cx,
+            op::QUERY,
+            input,
+            purpose,
+            Some(limits::MAKA_ADMISSION_QUERY_MS),
+        );
     }
 
     /// The pause before the next question is over.
     pub(super) fn query_again(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let turn = self.feeds.get_mut(&key).and_then(|attached| attached.turn.as_mut());
-        if let Some(Turn { admission: Admission::Unknown(query), .. }) = turn
+        let turn = self
+            .feeds
+            .get_mut(&key)
+            .and_then(|attached| attached.turn.as_mut());
+        if let Some(Turn {
+            admission: Admission::Unknown(query),
+            ..
+        }) = turn
             && query.pause.take().is_some()
         {
             self.query(cx, key);
@@ -96,7 +128,9 @@ impl Maka {
         turn_id: &str,
         answer: Answer<'_>,
     ) {
-        let Some(turn) = self.turn(key, turn_id) else { return };
+        let Some(turn) = self.turn(key, turn_id) else {
+            return;
+        };
         let told = match &answer {
             Answer::Result(result) => serde_json::from_str::<w::Turn<'_>>(result.get()).ok(),
             _ => None,
@@ -112,8 +146,10 @@ impl Maka {
                 let cause = answer.failure(op::QUERY).data;
                 if let Some(pause) = turn.query_failed(cause) {
                     let timer = cx.arm(Due::Admission { session: key }, pause);
-                    if let Some(Turn { admission: Admission::Unknown(query), .. }) =
-                        self.turn(key, turn_id)
+                    if let Some(Turn {
+                        admission: Admission::Unknown(query),
+                        ..
+                    }) = self.turn(key, turn_id)
                     {
                         query.pause = Some(timer);
                     }
@@ -133,7 +169,9 @@ impl Maka {
 
     /// A live turn of another client is to end, as the editor's cancel asks.
     pub(super) fn stop_foreign(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let ours = attached.turn.as_ref().map(|turn| turn.id.as_str());
         let Some(root) = &attached.root else { return };
         if !root.live || Some(root.turn_id.as_str()) == ours {
@@ -155,7 +193,9 @@ impl Maka {
         turn_id: &str,
         answer: Answer<'_>,
     ) {
-        let Some(turn) = self.turn(key, turn_id) else { return };
+        let Some(turn) = self.turn(key, turn_id) else {
+            return;
+        };
         let failure = match &answer {
             Answer::Result(result) => {
                 if let Ok(told) = serde_json::from_str::<w::Turn<'_>>(result.get()) {
@@ -166,7 +206,8 @@ impl Maka {
             _ => Some(answer.failure(op::STOP)),
         };
         if failure.is_some() {
-            cx.core.note(Level::Warn, "the Host's Stop of a turn failed");
+            cx.core
+                .note(Level::Warn, "the Host's Stop of a turn failed");
         }
         turn.stop = Stop::Done(failure);
         self.progress(cx, key);
@@ -178,7 +219,9 @@ impl Maka {
         key: SessionKey,
         answer: Answer<'_>,
     ) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         attached.foreign_stops = attached.foreign_stops.saturating_sub(1);
         match &answer {
             Answer::Result(_) => {
@@ -193,13 +236,20 @@ impl Maka {
 
     /// Does what is due for the session's turn, until a fact is missing.
     pub(super) fn progress(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
-        let Some(turn) = &mut attached.turn else { return };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let Some(turn) = &mut attached.turn else {
+            return;
+        };
         match turn.step() {
             Step::Wait => {}
             Step::SendStop(run_id) => {
                 turn.stop = Stop::Sent;
-                let purpose = Purpose::Stop { session: key, turn_id: turn.id.clone() };
+                let purpose = Purpose::Stop {
+                    session: key,
+                    turn_id: turn.id.clone(),
+                };
                 let input = json!({
                     "sessionId": attached.session_id, "turnId": turn.id, "runId": run_id
                 });
@@ -212,12 +262,22 @@ impl Maka {
 
     /// The turn is over: told once, then forgotten.
     fn settle(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, outcome: Outcome) {
-        let Some(attached) = self.feeds.get_mut(&key) else { return };
-        let Some(turn) = attached.turn.take() else { return };
-        if let Admission::Unknown(Query { pause: Some(timer), .. }) = turn.admission {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let Some(turn) = attached.turn.take() else {
+            return;
+        };
+        if let Admission::Unknown(Query {
+            pause: Some(timer), ..
+        }) = turn.admission
+        {
             cx.core.disarm(timer);
         }
-        if let Outcome::Stopped { failure: Some(failure) } = &outcome {
+        if let Outcome::Stopped {
+            failure: Some(failure),
+        } = &outcome
+        {
             attached.stop_failure = Some(failure.clone());
         }
         attached.reading.interrupt();
@@ -225,13 +285,23 @@ impl Maka {
         if !matches!(attached.feed, Feed::Live) {
             self.detach(cx, key);
         }
-        let _fine = cx.tell(key, Fact::Settled { turn_id: &turn.id, outcome });
+        let _fine = cx.tell(
+            key,
+            Fact::Settled {
+                turn_id: &turn.id,
+                outcome,
+            },
+        );
         self.check_closed(cx, key);
     }
 
     /// At the end: the turn is answered whatever is known of it.
     pub(super) fn give_up_turn(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        if self.feeds.get(&key).is_some_and(|attached| attached.turn.is_some()) {
+        if self
+            .feeds
+            .get(&key)
+            .is_some_and(|attached| attached.turn.is_some())
+        {
             self.settle(cx, key, Outcome::Stopped { failure: None });
         }
         if let Some(attached) = self.feeds.get_mut(&key) {

@@ -584,7 +584,9 @@ pub struct Status<'a> {
 /// Whether an entity id can be sent: the Host closes the connection on any other.
 pub fn entity_id(id: &str) -> bool {
     (1..=128).contains(&id.len())
-        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// Whether a turn of this status still goes on.
@@ -595,7 +597,12 @@ pub fn live(status: &str) -> bool {
 /// Encodes a request frame.
 pub fn request<T: Serialize>(request_id: &str, operation: &str, input: T) -> Vec<u8> {
     // Strings and numbers only: serialising them cannot fail.
-    serde_json::to_vec(&Request { request_id, operation, input }).unwrap_or_default()
+    serde_json::to_vec(&Request {
+        request_id,
+        operation,
+        input,
+    })
+    .unwrap_or_default()
 }
 
 /// Encodes the first frame.

@@ -67,7 +67,11 @@ pub struct Core<'a> {
 impl<'a> Core<'a> {
     /// At the start of a call.
     pub fn new(now: Instant, lasting: &'a mut Lasting) -> Core<'a> {
-        Core { now, lasting, effects: Vec::new() }
+        Core {
+            now,
+            lasting,
+            effects: Vec::new(),
+        }
     }
 
     /// At the end of a call.
@@ -106,7 +110,8 @@ impl<'a> Core<'a> {
         let timer = self.lasting.next_timer;
         self.lasting.next_timer += 1;
         self.lasting.timers.insert(timer, due);
-        self.effects.push(Effect::Arm(timer, self.now.monotonic.saturating_add(after)));
+        self.effects
+            .push(Effect::Arm(timer, self.now.monotonic.saturating_add(after)));
         timer
     }
 
@@ -124,8 +129,12 @@ impl<'a> Core<'a> {
 
     /// Writes to the editor: `write` appends whole lines. Gives the number of bytes.
     pub fn acp(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> u64 {
-        if !matches!(self.effects.last(), Some(Effect::Acp(AcpDeparture::Bytes(_)))) {
-            self.effects.push(Effect::Acp(AcpDeparture::Bytes(Vec::new())));
+        if !matches!(
+            self.effects.last(),
+            Some(Effect::Acp(AcpDeparture::Bytes(_)))
+        ) {
+            self.effects
+                .push(Effect::Acp(AcpDeparture::Bytes(Vec::new())));
         }
         let Some(Effect::Acp(AcpDeparture::Bytes(bytes))) = self.effects.last_mut() else {
             return 0;
@@ -144,7 +153,8 @@ impl<'a> Core<'a> {
         let bytes = match self.effects.last_mut() {
             Some(Effect::Host(last, HostDeparture::Bytes(bytes))) if *last == channel => bytes,
             _ => {
-                self.effects.push(Effect::Host(channel, HostDeparture::Bytes(Vec::new())));
+                self.effects
+                    .push(Effect::Host(channel, HostDeparture::Bytes(Vec::new())));
                 match self.effects.last_mut() {
                     Some(Effect::Host(_, HostDeparture::Bytes(bytes))) => bytes,
                     _ => return,
