@@ -23,7 +23,11 @@ pub fn escaped(out: &mut Vec<u8>, text: &str) {
     while at < bytes.len() {
         at += plain(&bytes[at..]);
         let Some(&byte) = bytes.get(at) else { break };
-        let width = if byte == SEPARATOR[0] { separator(&bytes[at..]) } else { 1 };
+        let width = if byte == SEPARATOR[0] {
+            separator(&bytes[at..])
+        } else {
+            1
+        };
         if width == 0 {
             at += 1;
             continue;
@@ -82,7 +86,10 @@ fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(eight) = bytes[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*eight);
-        let hit = below_space(word) | equals(word, b'"') | equals(word, b'\\') | equals(word, SEPARATOR[0]);
+        let hit = below_space(word)
+            | equals(word, b'"')
+            | equals(word, b'\\')
+            | equals(word, SEPARATOR[0]);
         if hit != 0 {
             return at + (hit.trailing_zeros() / 8) as usize;
         }
@@ -158,7 +165,7 @@ mod tests {
     fn given_every_special_character_when_written_then_escaped_in_the_short_form() {
         assert_eq!(
             written("a\"b\\c\n\r\t\u{8}\u{c}\u{0}\u{1f}\u{7f}\u{2028}\u{2029}–é😀"),
-            r#""a\"b\\c\n\r\t\b\f\u0000\u001f"#.to_owned() + "\u{7f}" + r#"\u2028\u2029–é😀""#
+            "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u0000\\u001f\u{7f}\\u2028\\u2029–é😀\""
         );
     }
 
@@ -167,15 +174,21 @@ mod tests {
         let json = "{\n \"a\": \"x\u{2028}–\",\r\n \"n\": 1.0e5\n}";
         let mut out = vec![];
         verbatim(&mut out, json);
-        assert_eq!(String::from_utf8(out).unwrap(), "{ \"a\": \"x\\u2028–\", \"n\": 1.0e5}");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "{ \"a\": \"x\\u2028–\", \"n\": 1.0e5}"
+        );
     }
 
     proptest! {
         #[test]
-        fn given_any_text_when_written_then_it_reads_back_and_holds_no_line_end(text in any::<String>()) {
+        fn given_any_text_when_written_then_it_reads_back_and_holds_no_line_end(
+            text in "(\\PC|[\\x00-\\x7f\u{2028}\u{2029}–\u{2000}]){0,40}",
+        ) {
             let line = written(&text);
             prop_assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
-            prop_assert!(!line.contains(['\n', '\r', '\u{2028}', '\u{2029}']));
+            let ends = ['\n', '\r', '\u{2028}', '\u{2029}'];
+            prop_assert!(!line.contains(ends));
         }
     }
 }

@@ -25,18 +25,26 @@ fn grew(projection: &mut Projection, start: u64, text: &str) -> Result<(), Failu
 #[test]
 fn given_streamed_text_and_thinking_when_completed_and_recorded_then_each_part_is_shown_once() {
     let mut projection = projection();
-    projection.text_grew(Agent, "answer", 0, "hel", false).unwrap();
+    projection
+        .text_grew(Agent, "answer", 0, "hel", false)
+        .unwrap();
     assert_eq!(drained(&mut projection), [said("hel", "answer")]);
-    projection.text_grew(Agent, "answer", 3, "lo", false).unwrap();
+    projection
+        .text_grew(Agent, "answer", 3, "lo", false)
+        .unwrap();
     assert_eq!(drained(&mut projection), [said("lo", "answer")]);
-    projection.text_grew(Thought, "thought", 0, "hmm", false).unwrap();
+    projection
+        .text_grew(Thought, "thought", 0, "hmm", false)
+        .unwrap();
     assert_eq!(drained(&mut projection), [thought("hmm", "thought")]);
 
     projection.text_completed(Agent, "answer", 5).unwrap();
     projection.text_completed(Thought, "thought", 3).unwrap();
     projection.text_is(Agent, "answer", "hello").unwrap();
     projection.text_is(Thought, "thought", "hmm").unwrap();
-    projection.text_grew(Agent, "answer", 0, "hello", false).unwrap();
+    projection
+        .text_grew(Agent, "answer", 0, "hello", false)
+        .unwrap();
     projection.finish(End::Completed).unwrap();
     assert_eq!(drained(&mut projection), [] as [Value; 0]);
     assert_eq!(projection.failure(), None);
@@ -53,9 +61,15 @@ fn given_shown_text_when_the_record_does_not_continue_it_then_it_fails_for_good(
             let revision = Err(Failure::UnsupportedStreamRevision);
             assert_eq!(projection.text_is(speaker, "m", full), revision, "{full:?}");
             assert_eq!(projection.text_is(speaker, "m", "older"), revision);
-            assert_eq!(projection.text_grew(speaker, "other", 0, "x", false), revision);
+            assert_eq!(
+                projection.text_grew(speaker, "other", 0, "x", false),
+                revision
+            );
             assert_eq!(projection.text_completed(speaker, "m", 3), revision);
-            assert_eq!(projection.tool(projection_support::started("t", "Shell")), revision);
+            assert_eq!(
+                projection.tool(projection_support::started("t", "Shell")),
+                revision
+            );
             assert_eq!(projection.finish(End::Failed), revision);
             assert_eq!(drained(&mut projection).len(), 1);
             assert_eq!(drained(&mut projection).len(), 0);
@@ -105,7 +119,10 @@ fn given_one_id_when_both_speak_then_their_texts_stay_apart() {
     projection.text_grew(Thought, "m", 0, "hm", false).unwrap();
     projection.text_grew(Agent, "m", 0, "yes", false).unwrap();
     projection.text_grew(Thought, "m", 2, "m", false).unwrap();
-    assert_eq!(drained(&mut projection), [thought("hmm", "m"), said("yes", "m")]);
+    assert_eq!(
+        drained(&mut projection),
+        [thought("hmm", "m"), said("yes", "m")]
+    );
 }
 
 /// Section 17: an offset beyond the text is a gap, for text and for its end.
@@ -117,7 +134,10 @@ fn given_known_text_when_a_piece_begins_behind_it_then_it_fails_as_a_gap() {
     assert_eq!(projection.failure(), Some(Failure::StreamGap));
 
     let mut projection = projection_support::projection();
-    assert_eq!(projection.text_completed(Agent, "m", 1), Err(Failure::StreamGap));
+    assert_eq!(
+        projection.text_completed(Agent, "m", 1),
+        Err(Failure::StreamGap)
+    );
 }
 
 /// Section 17: what repeats must be equal; the rest is new. Offsets are UTF-16 units.
@@ -133,7 +153,11 @@ fn given_known_text_when_a_piece_overlaps_then_equal_parts_are_folded_and_others
 
     for (start, text) in [(1, "xb"), (1, "😀x"), (2, "b"), (5, "x")] {
         let mut projection = projection.clone();
-        assert_eq!(grew(&mut projection, start, text), Err(Failure::StreamConflict), "{text}");
+        assert_eq!(
+            grew(&mut projection, start, text),
+            Err(Failure::StreamConflict),
+            "{text}"
+        );
     }
 }
 
@@ -145,7 +169,10 @@ fn given_a_reset_when_the_new_text_is_complete_then_it_counts() {
     grew(&mut projection, 0, "Hel").unwrap();
     projection.text_grew(Agent, "m", 0, "He", true).unwrap();
     grew(&mut projection, 2, "llo").unwrap();
-    assert_eq!(grew(&mut projection.clone(), 6, "!"), Err(Failure::StreamGap));
+    assert_eq!(
+        grew(&mut projection.clone(), 6, "!"),
+        Err(Failure::StreamGap)
+    );
     assert_eq!(drained(&mut projection), [said("Hel", "m")]);
 
     let mut continued = projection.clone();
@@ -187,6 +214,9 @@ fn given_a_slow_editor_when_drained_late_then_one_chunk_a_message_and_the_count_
     projection.text_grew(Agent, "a", 3, "3", false).unwrap();
     projection.text_grew(Agent, "a", 0, "1😀3", false).unwrap();
     assert_eq!(projection.held_units(), 5);
-    assert_eq!(drained(&mut projection), [said("1😀3", "a"), said("2", "b")]);
+    assert_eq!(
+        drained(&mut projection),
+        [said("1😀3", "a"), said("2", "b")]
+    );
     assert_eq!(projection.held_units(), 0);
 }

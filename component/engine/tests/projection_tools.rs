@@ -130,8 +130,26 @@ fn given_an_announced_result_when_the_record_comes_then_it_replaces_the_content(
         })]
     );
     assert_eq!(take(&mut projection, output("t", 2, "late")), NOTHING);
-    assert_eq!(take(&mut projection, ToolFact::Preview { id: "t", json: "{}" }), NOTHING);
-    assert_eq!(take(&mut projection, ToolFact::Progress { id: "t", text: "late" }), NOTHING);
+    assert_eq!(
+        take(
+            &mut projection,
+            ToolFact::Preview {
+                id: "t",
+                json: "{}"
+            }
+        ),
+        NOTHING
+    );
+    assert_eq!(
+        take(
+            &mut projection,
+            ToolFact::Progress {
+                id: "t",
+                text: "late"
+            }
+        ),
+        NOTHING
+    );
     projection.finish(End::Completed).unwrap();
     assert_eq!(drained(&mut projection), NOTHING);
 }
@@ -176,11 +194,23 @@ fn given_progress_and_preview_when_the_turn_ends_then_the_tool_is_interrupted() 
     for end in [End::Completed, End::Failed, End::Cancelled] {
         let mut projection = projection();
         take(&mut projection, output("t", 1, "out"));
-        take(&mut projection, ToolFact::Progress { id: "t", text: "steps:1/3" });
+        take(
+            &mut projection,
+            ToolFact::Progress {
+                id: "t",
+                text: "steps:1/3",
+            },
+        );
         let newest = json!({"sequence": 1, "stream": "stdout", "redacted": false});
         let steps = json!({"current": 1, "total": 3});
         assert_eq!(
-            take(&mut projection, ToolFact::Preview { id: "t", json: r#"{"a":1}"# }),
+            take(
+                &mut projection,
+                ToolFact::Preview {
+                    id: "t",
+                    json: r#"{"a":1}"#
+                }
+            ),
             [json!({
                 "sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "t",
                 "kind": "other", "status": "in_progress",
@@ -250,16 +280,32 @@ fn given_long_texts_when_shown_then_each_is_cut_with_its_own_mark() {
         &mut projection,
         ToolFact::Called {
             id: "t",
-            call: Call { name: "Shell", display_name: Some(&long), ..Call::default() },
+            call: Call {
+                name: "Shell",
+                display_name: Some(&long),
+                ..Call::default()
+            },
             args: None,
             input_preview: Some(long.clone()),
         },
     );
     assert_eq!(updates[0]["title"], cut);
-    assert_eq!(updates[0]["content"], json!([text(&format!("Input preview (not full input): {cut}"))]));
-    let updates = take(&mut projection, ToolFact::Preview { id: "t", json: &long });
+    assert_eq!(
+        updates[0]["content"],
+        json!([text(&format!("Input preview (not full input): {cut}"))])
+    );
+    let updates = take(
+        &mut projection,
+        ToolFact::Preview {
+            id: "t",
+            json: &long,
+        },
+    );
     assert_eq!(updates[0]["content"][1], text(&format!("Preview: {cut}")));
-    assert_eq!(updates[0]["_meta"], whole(json!({"turnId": "T", "toolName": "Shell"})));
+    assert_eq!(
+        updates[0]["_meta"],
+        whole(json!({"turnId": "T", "toolName": "Shell"}))
+    );
 }
 
 /// M17, race 6: a completed turn owes every result that was announced; the other cards are
@@ -273,7 +319,10 @@ fn given_an_announced_result_when_the_turn_completes_without_it_then_it_fails() 
     assert_eq!(projection.finish(End::Completed), missing);
     let settled = drained(&mut projection);
     assert_eq!(settled.len(), 1);
-    assert_eq!((&settled[0]["toolCallId"], &settled[0]["status"]), (&"b".into(), &"failed".into()));
+    assert_eq!(
+        (&settled[0]["toolCallId"], &settled[0]["status"]),
+        (&"b".into(), &"failed".into())
+    );
     assert_eq!(projection.tool(output("b", 1, "x")), missing);
     assert_eq!(projection.failure(), Some(Failure::ToolResultMissing));
 }
@@ -307,15 +356,24 @@ fn given_a_result_when_records_repeat_then_only_a_changed_one_is_shown() {
     assert_eq!(take(&mut projection, started("t", "Shell")), NOTHING);
     assert_eq!(take(&mut projection, announced("t", false)).len(), 1);
     assert_eq!(take(&mut projection, announced("t", false)), NOTHING);
-    assert_eq!(take(&mut projection, announced("t", true))[0]["status"], "failed");
-    assert_eq!(take(&mut projection, result("t", "one", &stored))[0]["status"], "completed");
+    assert_eq!(
+        take(&mut projection, announced("t", true))[0]["status"],
+        "failed"
+    );
+    assert_eq!(
+        take(&mut projection, result("t", "one", &stored))[0]["status"],
+        "completed"
+    );
     assert_eq!(take(&mut projection, result("t", "one", &stored)), NOTHING);
     assert_eq!(take(&mut projection, announced("t", true)), NOTHING);
     assert_eq!(take(&mut projection, called()), NOTHING);
     let other = raw(r#"{"kind":"text","text":"two"}"#);
     let updates = take(&mut projection, result("t", "two", &other));
     assert_eq!(updates[0]["content"], json!([text("two")]));
-    assert_eq!(updates[0]["rawOutput"], json!({"kind": "text", "text": "two"}));
+    assert_eq!(
+        updates[0]["rawOutput"],
+        json!({"kind": "text", "text": "two"})
+    );
 }
 
 /// Section 19.7 and 19.3: a tool that the end of the turn interrupted still takes its record.
@@ -375,7 +433,10 @@ fn given_a_slow_editor_when_a_tool_ends_then_one_card_carries_the_last_view() {
     assert_eq!(updates.len(), 1);
     assert_eq!(updates[0]["content"], json!([text("done")]));
     assert_eq!(updates[0]["rawInput"], json!({"command": "pwd"}));
-    assert_eq!(updates[0]["rawOutput"], json!({"kind": "text", "text": "done"}));
+    assert_eq!(
+        updates[0]["rawOutput"],
+        json!({"kind": "text", "text": "done"})
+    );
     assert_eq!(projection.held_units(), 0);
 }
 
@@ -392,8 +453,17 @@ fn given_progress_when_it_counts_steps_then_the_count_is_shown_beside_it() {
     ];
     for (words, count) in cases {
         let mut projection = projection();
-        let updates = take(&mut projection, ToolFact::Progress { id: "t", text: words });
+        let updates = take(
+            &mut projection,
+            ToolFact::Progress {
+                id: "t",
+                text: words,
+            },
+        );
         assert_eq!(updates[0]["_meta"]["maka"]["progress"], count, "{words}");
-        assert_eq!(updates[0]["content"], json!([text(&format!("Progress: {words}"))]));
+        assert_eq!(
+            updates[0]["content"],
+            json!([text(&format!("Progress: {words}"))])
+        );
     }
 }

@@ -32,7 +32,12 @@ struct Chunk<T> {
 
 impl<T> Default for Buffer<T> {
     fn default() -> Self {
-        Buffer { chunks: BTreeMap::new(), units: 0, dropped: 0, discarded: None }
+        Buffer {
+            chunks: BTreeMap::new(),
+            units: 0,
+            dropped: 0,
+            discarded: None,
+        }
     }
 }
 
@@ -44,13 +49,24 @@ impl<T: Copy> Buffer<T> {
         }
         let units = utf16::units(text);
         self.units += units;
-        self.chunks.insert(number, Chunk { note, text: text.to_owned(), units });
+        self.chunks.insert(
+            number,
+            Chunk {
+                note,
+                text: text.to_owned(),
+                units,
+            },
+        );
         true
     }
 
     /// Takes a chunk as the newest.
     pub fn push(&mut self, note: T, text: &str) {
-        let newest = self.chunks.last_key_value().map(|(number, _)| *number).max(self.discarded);
+        let newest = self
+            .chunks
+            .last_key_value()
+            .map(|(number, _)| *number)
+            .max(self.discarded);
         self.insert(newest.unwrap_or(0).saturating_add(1), note, text);
     }
 
@@ -60,7 +76,9 @@ impl<T: Copy> Buffer<T> {
             self.discard();
         }
         while let Some(excess) = self.units.checked_sub(units).filter(|excess| *excess > 0) {
-            let Some(mut oldest) = self.chunks.first_entry() else { return };
+            let Some(mut oldest) = self.chunks.first_entry() else {
+                return;
+            };
             let chunk = oldest.get_mut();
             let rest = utf16::tail(&chunk.text, excess);
             if rest.is_empty() {
@@ -107,7 +125,9 @@ impl<T: Copy> Buffer<T> {
 
     /// What is kept, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, T, &str)> {
-        self.chunks.iter().map(|(number, chunk)| (*number, chunk.note, chunk.text.as_str()))
+        self.chunks
+            .iter()
+            .map(|(number, chunk)| (*number, chunk.note, chunk.text.as_str()))
     }
 
     fn discard(&mut self) {

@@ -11,6 +11,7 @@
 
 mod buffer;
 mod fact;
+mod live;
 mod message;
 mod tool;
 mod update;
@@ -155,7 +156,9 @@ impl Projection {
         text: &str,
         reset: bool,
     ) -> Result<(), Failure> {
-        self.message(speaker, message_id, |message| message.grew(start, text, reset))
+        self.message(speaker, message_id, |message| {
+            message.grew(start, text, reset)
+        })
     }
 
     /// A message is complete: the marker at its end, `start` being its length.

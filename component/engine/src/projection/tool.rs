@@ -7,18 +7,15 @@
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::End;
-use super::buffer::Buffer;
 use super::fact::{Call, Outcome, Stream, ToolFact, ToolKind};
-use super::update::{
-    Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard,
-};
+use super::live::{self, Live};
+use super::update::{Facts, Meta, NewestOutput, Piece, Status, ToolCard};
 use super::utf16;
 use crate::limits;
 
@@ -47,20 +44,11 @@ pub struct Tool {
 enum Phase {
     Live(Box<Live>),
     /// Ended; the result is still to come.
-    Announced { errored: bool, duration_ms: Option<u64> },
+    Announced,
     /// The turn ended first.
     Interrupted,
     /// Has its result.
     Final(Digest),
-}
-
-/// What a running tool shows.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Live {
-    input_preview: Option<String>,
-    output: Buffer<(Stream, bool)>,
-    progress: Buffer<()>,
-    preview: Option<String>,
 }
 
 /// What the editor does not have yet, besides the card's own fields.
@@ -108,13 +96,12 @@ impl Tool {
         changed
     }
 
-    /// The turn has ended. Whether that changes the card, and whether a result that was
-    /// announced never came.
+    /// The turn has ended; whether that changes the card.
     pub fn finish(&mut self, turn_id: &str) -> bool {
         if !matches!(self.phase, Phase::Live(_)) {
             return false;
         }
-        self.end(Phase::Interrupted, Outcome::Interrupted);
+        self.end(Phase::Interrupted, Outcome::Interrupted, None);
         self.trim(turn_id);
         self.unsent.get_or_insert_default();
         true
@@ -122,7 +109,7 @@ impl Tool {
 
     /// Whether a result was announced and has not come.
     pub fn owes_result(&self) -> bool {
-        matches!(self.phase, Phase::Announced { .. })
+        matches!(self.phase, Phase::Announced)
     }
 
     /// Whether the card waits for the editor.
@@ -143,17 +130,21 @@ impl Tool {
             Some(Kept::Result(text)) => utf16::units(text),
             None => 0,
         };
-        content + [&unsent.raw_input, &unsent.raw_output]
-            .into_iter()
-            .flatten()
-            .map(|raw| utf16::units(raw.get()))
-            .sum::<u64>()
+        content
+            + [&unsent.raw_input, &unsent.raw_output]
+                .into_iter()
+                .flatten()
+                .map(|raw| utf16::units(raw.get()))
+                .sum::<u64>()
     }
 
     /// The card as it is now.
     pub fn card<'a>(&'a self, turn_id: &'a str) -> ToolCard<'a> {
         let unsent = self.unsent.as_ref();
-        let content = match (&self.phase, unsent.and_then(|unsent| unsent.content.as_ref())) {
+        let content = match (
+            &self.phase,
+            unsent.and_then(|unsent| unsent.content.as_ref()),
+        ) {
             (Phase::Live(live), _) | (_, Some(Kept::Live(live))) => Some(live.pieces()),
             (_, Some(Kept::Result(text))) => Some([Piece::Result(text)].into()),
             (_, None) => None,
@@ -168,7 +159,11 @@ impl Tool {
             title: &self.title,
             kind: self.kind,
             status: self.status,
-            meta: Meta { turn_id, facts: &self.facts, live },
+            meta: Meta {
+                turn_id,
+                facts: &self.facts,
+                live,
+            },
             content,
             raw_input: unsent.and_then(|unsent| unsent.raw_input.as_deref()),
             raw_output: unsent.and_then(|unsent| unsent.raw_output.as_deref()),
@@ -184,20 +179,33 @@ impl Tool {
     fn apply(&mut self, fact: ToolFact<'_>) -> bool {
         match fact {
             ToolFact::Started { call, .. } => self.called(call, None, None),
-            ToolFact::Called { call, args, input_preview, .. } => {
-                self.called(call, args, input_preview)
-            }
-            ToolFact::Output { seq, stream, chunk, redacted, .. } => {
-                self.output(seq, stream, chunk, redacted)
-            }
+            ToolFact::Called {
+                call,
+                args,
+                input_preview,
+                ..
+            } => self.called(call, args, input_preview),
+            ToolFact::Output {
+                seq,
+                stream,
+                chunk,
+                redacted,
+                ..
+            } => self.output(seq, stream, chunk, redacted),
             ToolFact::Progress { text, .. } => self.progress(text),
             ToolFact::Preview { json, .. } => self.preview(json),
-            ToolFact::Announced { errored, duration_ms, .. } => {
-                self.announced(errored, duration_ms)
-            }
-            ToolFact::Result { outcome, text, raw, duration_ms, .. } => {
-                self.result(outcome, &text, raw, duration_ms)
-            }
+            ToolFact::Announced {
+                errored,
+                duration_ms,
+                ..
+            } => self.announced(errored, duration_ms),
+            ToolFact::Result {
+                outcome,
+                text,
+                raw,
+                duration_ms,
+                ..
+            } => self.result(outcome, &text, raw, duration_ms),
         }
     }
 
@@ -229,47 +237,68 @@ impl Tool {
     }
 
     fn output(&mut self, sequence: u64, stream: Stream, chunk: &str, redacted: bool) -> bool {
-        let Phase::Live(live) = &mut self.phase else { return false };
+        let Phase::Live(live) = &mut self.phase else {
+            return false;
+        };
         if !live.output.insert(sequence, (stream, redacted), chunk) {
             return false;
         }
         self.facts.redacted = Some(redacted || self.facts.redacted == Some(true));
-        if self.facts.output.is_none_or(|newest| newest.sequence < sequence) {
-            self.facts.output = Some(NewestOutput { sequence, stream, redacted });
+        if self
+            .facts
+            .output
+            .is_none_or(|newest| newest.sequence < sequence)
+        {
+            self.facts.output = Some(NewestOutput {
+                sequence,
+                stream,
+                redacted,
+            });
         }
         true
     }
 
     fn progress(&mut self, text: &str) -> bool {
-        let Phase::Live(live) = &mut self.phase else { return false };
+        let Phase::Live(live) = &mut self.phase else {
+            return false;
+        };
         live.progress.push((), text);
-        if let Some(steps) = steps(text) {
+        if let Some(steps) = live::steps(text) {
             self.facts.progress = Some(steps);
         }
         true
     }
 
     fn preview(&mut self, json: &str) -> bool {
-        let Phase::Live(live) = &mut self.phase else { return false };
+        let Phase::Live(live) = &mut self.phase else {
+            return false;
+        };
         let json = utf16::ellipsis(json, limits::TOOL_AUXILIARY_UNITS);
         replace(&mut live.preview, Some(json))
     }
 
     fn announced(&mut self, errored: bool, duration_ms: Option<u64>) -> bool {
-        match &self.phase {
-            Phase::Final(_) => return false,
-            Phase::Announced { errored: before, duration_ms: took }
-                if (*before, *took) == (errored, duration_ms) =>
-            {
-                return false;
-            }
-            _ => {}
+        if matches!(self.phase, Phase::Final(_)) {
+            return false;
         }
-        let outcome = if errored { Outcome::Errored } else { Outcome::Completed };
-        self.end(Phase::Announced { errored, duration_ms }, outcome);
-        self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
+        let before = (
+            self.facts.host_status,
+            self.facts.duration_ms,
+            self.facts.result_pending,
+        );
+        let outcome = if errored {
+            Outcome::Errored
+        } else {
+            Outcome::Completed
+        };
+        self.end(Phase::Announced, outcome, duration_ms);
         self.facts.result_pending = Some(true);
-        true
+        before
+            != (
+                self.facts.host_status,
+                self.facts.duration_ms,
+                self.facts.result_pending,
+            )
     }
 
     fn result(
@@ -279,13 +308,14 @@ impl Tool {
         raw: &RawValue,
         duration_ms: Option<u64>,
     ) -> bool {
+        // A record that leaves the duration out does not take it back.
+        let duration_ms = duration_ms.or(self.facts.duration_ms);
         let digest = digest(outcome, raw, duration_ms);
         if matches!(&self.phase, Phase::Final(before) if *before == digest) {
             return false;
         }
         let (shown, dropped) = bounded(text);
-        self.end(Phase::Final(digest), outcome);
-        self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
+        self.end(Phase::Final(digest), outcome, duration_ms);
         self.facts.result_pending = Some(false);
         self.facts.result_truncated = Some(dropped > 0);
         self.facts.result_dropped_chars = Some(dropped);
@@ -298,12 +328,13 @@ impl Tool {
     }
 
     /// Ends the tool. What it showed last is kept if the editor did not take it yet.
-    fn end(&mut self, phase: Phase, outcome: Outcome) {
+    fn end(&mut self, phase: Phase, outcome: Outcome, duration_ms: Option<u64>) {
         self.status = match outcome {
             Outcome::Completed => Status::Completed,
             Outcome::Errored | Outcome::Interrupted => Status::Failed,
         };
         self.facts.host_status = Some(outcome);
+        self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
         if let Phase::Live(live) = core::mem::replace(&mut self.phase, phase)
             && let Some(unsent) = &mut self.unsent
         {
@@ -313,7 +344,11 @@ impl Tool {
 
     /// Keeps the card within its budget, and counts what it retains.
     fn trim(&mut self, turn_id: &str) {
-        let meta = Meta { turn_id, facts: &self.facts, live: None };
+        let meta = Meta {
+            turn_id,
+            facts: &self.facts,
+            live: None,
+        };
         let own = utf16::units(&self.title)
             + self.facts.tool_name.as_deref().map_or(0, utf16::units)
             + utf16::units(&meta.json());
@@ -322,56 +357,6 @@ impl Tool {
             live.trim(own);
             self.retained += live.units();
         }
-    }
-}
-
-impl Live {
-    fn pieces(&self) -> Vec<Piece<'_>> {
-        let losses = self.losses();
-        let mut pieces = Vec::new();
-        pieces.extend(self.input_preview.as_deref().map(Piece::InputPreview));
-        if losses.live_output_truncated {
-            pieces.push(Piece::Dropped(losses.live_output_dropped_chars));
-        }
-        if losses.live_output_missing_chunks > 0 {
-            pieces.push(Piece::Missing(losses.live_output_missing_chunks));
-        }
-        pieces.extend(self.output.iter().map(|(sequence, (stream, redacted), chunk)| {
-            Piece::Output { sequence, stream, redacted, chunk }
-        }));
-        pieces.extend(self.progress.iter().map(|(_, (), text)| Piece::Progress(text)));
-        pieces.extend(self.preview.as_deref().map(Piece::Preview));
-        pieces
-    }
-
-    fn losses(&self) -> LiveOutput {
-        let dropped = self.output.dropped() + self.progress.dropped();
-        // Output counts from 1; once anything was dropped, its beginning may be gone on
-        // purpose.
-        let before = if dropped > 0 { None } else { Some(0) };
-        LiveOutput {
-            live_output_truncated: dropped > 0,
-            live_output_dropped_chars: dropped,
-            live_output_missing_chunks: self.output.missing(before),
-        }
-    }
-
-    /// Shares the budget: fixed parts first, then the newest progress, then the newest output.
-    fn trim(&mut self, own: u64) {
-        let left = limits::TOOL_UNITS.saturating_sub(own + self.fixed());
-        self.progress.trim(left.min(limits::TOOL_AUXILIARY_UNITS), limits::TOOL_CHUNKS);
-        self.output.trim(
-            left - self.progress.units(),
-            limits::TOOL_CHUNKS - self.progress.len(),
-        );
-    }
-
-    fn units(&self) -> u64 {
-        self.fixed() + self.progress.units() + self.output.units()
-    }
-
-    fn fixed(&self) -> u64 {
-        [&self.input_preview, &self.preview].into_iter().flatten().map(|text| utf16::units(text)).sum()
     }
 }
 
@@ -422,14 +407,4 @@ fn bounded(text: &str) -> (String, u64) {
     let dropped = units - utf16::units(&shown);
     shown.push_str(RESULT_TRUNCATED);
     (shown, dropped)
-}
-
-/// `steps:CURRENT/TOTAL`, digits only.
-fn steps(text: &str) -> Option<Steps> {
-    let (current, total) = text.strip_prefix("steps:")?.split_once('/')?;
-    let number = |digits: &str| {
-        let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-        plain.then(|| digits.parse().ok()).flatten()
-    };
-    Some(Steps { current: number(current)?, total: number(total)? })
 }

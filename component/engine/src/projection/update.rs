@@ -101,7 +101,12 @@ impl fmt::Display for Piece<'_> {
             Piece::Dropped(units) => write!(f, "[{units} earlier output characters truncated]"),
             Piece::Missing(1) => f.write_str("[1 tool output chunk missing]"),
             Piece::Missing(chunks) => write!(f, "[{chunks} tool output chunks missing]"),
-            Piece::Output { stream, redacted, chunk, .. } => {
+            Piece::Output {
+                stream,
+                redacted,
+                chunk,
+                ..
+            } => {
                 f.write_str(match stream {
                     Stream::Stdout => "[stdout] ",
                     Stream::Stderr => "[stderr] ",

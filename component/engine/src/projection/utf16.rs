@@ -13,7 +13,9 @@ const ELLIPSIS: char = '…';
 /// How many units the text has.
 pub fn units(text: &str) -> u64 {
     // Every byte that starts a character is one unit; the long characters are two.
-    text.bytes().map(|byte| u64::from(byte & 0xc0 != 0x80) + u64::from(byte >= 0xf0)).sum()
+    text.bytes()
+        .map(|byte| u64::from(byte & 0xc0 != 0x80) + u64::from(byte >= 0xf0))
+        .sum()
 }
 
 /// The byte offset that lies this many units before the end; `None` inside a character or

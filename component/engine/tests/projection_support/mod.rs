@@ -32,19 +32,36 @@ pub fn raw(json: &str) -> Box<RawValue> {
 }
 
 pub fn call(name: &str, kind: ToolKind) -> Call<'_> {
-    Call { name, kind, ..Call::default() }
+    Call {
+        name,
+        kind,
+        ..Call::default()
+    }
 }
 
 pub fn started<'a>(id: &'a str, name: &'a str) -> ToolFact<'a> {
-    ToolFact::Started { id, call: call(name, ToolKind::Execute) }
+    ToolFact::Started {
+        id,
+        call: call(name, ToolKind::Execute),
+    }
 }
 
 pub fn output<'a>(id: &'a str, seq: u64, chunk: &'a str) -> ToolFact<'a> {
-    ToolFact::Output { id, seq, stream: Stream::Stdout, chunk, redacted: false }
+    ToolFact::Output {
+        id,
+        seq,
+        stream: Stream::Stdout,
+        chunk,
+        redacted: false,
+    }
 }
 
 pub fn announced(id: &str, errored: bool) -> ToolFact<'_> {
-    ToolFact::Announced { id, errored, duration_ms: Some(42) }
+    ToolFact::Announced {
+        id,
+        errored,
+        duration_ms: Some(42),
+    }
 }
 
 pub fn result<'a>(id: &'a str, text: &str, raw: &'a RawValue) -> ToolFact<'a> {

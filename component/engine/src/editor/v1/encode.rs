@@ -12,13 +12,15 @@ use crate::projection::{Piece, Speaker, Status, Stream, ToolCard, ToolKind, Upda
 
 /// Writes one notification for the session.
 pub fn update(session_id: &str, update: &Update<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(
-        br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"#,
-    );
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"#);
     json::string(out, session_id);
     out.extend_from_slice(br#","update":{"sessionUpdate":"#);
     match update {
-        Update::Message { speaker, message_id, text } => {
+        Update::Message {
+            speaker,
+            message_id,
+            text,
+        } => {
             message_chunk(*speaker, message_id, text, out);
         }
         Update::Tool(card) => tool_call(card, out),
@@ -37,7 +39,11 @@ fn message_chunk(speaker: Speaker, message_id: &str, text: &str, out: &mut Vec<u
 }
 
 fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(if card.first { br#""tool_call""# } else { br#""tool_call_update""# });
+    out.extend_from_slice(if card.first {
+        br#""tool_call""#
+    } else {
+        br#""tool_call_update""#
+    });
     out.extend_from_slice(br#","toolCallId":"#);
     json::string(out, card.id);
     out.extend_from_slice(br#","title":"#);
@@ -74,7 +80,13 @@ fn content(piece: &Piece<'_>, out: &mut Vec<u8>) {
     // Writing into a buffer cannot fail.
     let _ = write!(json::Inside(out), "{piece}");
     out.push(b'"');
-    if let Piece::Output { sequence, stream, redacted, .. } = piece {
+    if let Piece::Output {
+        sequence,
+        stream,
+        redacted,
+        ..
+    } = piece
+    {
         let stream = match stream {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",

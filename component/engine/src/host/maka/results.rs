@@ -6,8 +6,8 @@
 
 mod formats;
 mod object;
-mod preview;
 mod pretty;
+mod preview;
 
 pub use preview::{input_preview, raw_input};
 
@@ -40,7 +40,10 @@ pub fn result(content: &RawValue, is_error: bool) -> Formatted {
         }
         _ => (plain_outcome(is_error), None),
     };
-    Formatted { outcome, text: text.unwrap_or_else(|| pretty::pretty(content)) }
+    Formatted {
+        outcome,
+        text: text.unwrap_or_else(|| pretty::pretty(content)),
+    }
 }
 
 /// The kind of a tool with this `activityKind` (section 19.2).
@@ -77,11 +80,19 @@ fn outcome(kind: &str, content: &Object<'_>, is_error: bool) -> Outcome {
         "explore_agent" => says("reason", "aborted"),
         _ => false,
     };
-    if is_error && stopped { Outcome::Interrupted } else { plain_outcome(is_error) }
+    if is_error && stopped {
+        Outcome::Interrupted
+    } else {
+        plain_outcome(is_error)
+    }
 }
 
 fn plain_outcome(is_error: bool) -> Outcome {
-    if is_error { Outcome::Errored } else { Outcome::Completed }
+    if is_error {
+        Outcome::Errored
+    } else {
+        Outcome::Completed
+    }
 }
 
 /// The parts that are not empty, with this between them.

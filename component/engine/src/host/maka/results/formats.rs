@@ -21,7 +21,9 @@ pub fn text(kind: &str, content: &Object<'_>) -> Option<String> {
         "file_diff" => content.text("diff"),
         "file_write" => file_write(content),
         "summary" => content.text("summarized"),
-        "image" => content.text("mimeType").map(|mime| format!("{mime} image result")),
+        "image" => content
+            .text("mimeType")
+            .map(|mime| format!("{mime} image result")),
         "web_search" => Some(web_search(content)),
         "web_search_error" => content.text("message"),
         "subagent" | "rive_workflow" => content.text("summary"),
@@ -30,9 +32,9 @@ pub fn text(kind: &str, content: &Object<'_>) -> Option<String> {
             .filter_map(|field| content.text(field))
             .find(|text| !text.is_empty()),
         "agent_swarm" => Some(agent_swarm(content)),
-        "archived_tool_result" => {
-            content.text("status").map(|status| format!("Archived tool result: {status}"))
-        }
+        "archived_tool_result" => content
+            .text("status")
+            .map(|status| format!("Archived tool result: {status}")),
         _ => None,
     }
 }
@@ -40,7 +42,9 @@ pub fn text(kind: &str, content: &Object<'_>) -> Option<String> {
 /// A foreground command, or a background one, which has a `ref`.
 fn command(content: &Object<'_>) -> String {
     let labelled = |label: &str, value: Option<String>| {
-        value.filter(|value| !value.is_empty()).map(|value| format!("{label}{value}"))
+        value
+            .filter(|value| !value.is_empty())
+            .map(|value| format!("{label}{value}"))
     };
     let head = [
         labelled("$ ", content.text("cmd")),
@@ -50,28 +54,51 @@ fn command(content: &Object<'_>) -> String {
         labelled("exit: ", content.number("exitCode").map(ToOwned::to_owned)),
     ];
     let output = content.object("output");
-    let output = |field: &str| output.as_ref().and_then(|output| output.text(field));
+    // The blank line between the parts is ours, so a line end at the end of one is left out.
+    let output = |field: &str| {
+        let text = output.as_ref()?.text(field)?;
+        Some(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    };
     // A terminal has one screen and what scrolled off it, pipes have two streams.
-    let terminal = join([output("scrollback"), output("screen")].into_iter().flatten(), "\n");
+    let terminal = join(
+        [output("scrollback"), output("screen")]
+            .into_iter()
+            .flatten(),
+        "\n",
+    );
     let outputs = [
         labelled("stdout:\n", output("stdout")),
         labelled("stderr:\n", output("stderr")),
         labelled("terminal:\n", Some(terminal)),
     ];
     let head = join(head.into_iter().flatten(), "\n");
-    join([head].into_iter().chain(outputs.into_iter().flatten()), "\n\n")
+    join(
+        [head].into_iter().chain(outputs.into_iter().flatten()),
+        "\n\n",
+    )
 }
 
 fn file_write(content: &Object<'_>) -> Option<String> {
-    Some(format!("Wrote {} bytes to {}", content.number("bytes")?, content.text("path")?))
+    Some(format!(
+        "Wrote {} bytes to {}",
+        content.number("bytes")?,
+        content.text("path")?
+    ))
 }
 
 fn web_search(content: &Object<'_>) -> String {
     let field = |object: &Object<'_>, name: &str| object.text(name).unwrap_or_default();
-    let head = format!("Search {}: {}", field(content, "provider"), field(content, "query"));
+    let head = format!(
+        "Search {}: {}",
+        field(content, "provider"),
+        field(content, "query")
+    );
     let rows = content.list("rows");
     let rows = rows.iter().filter_map(|row| Object::read(row)).map(|row| {
-        join(["title", "url", "snippet"].map(|name| field(&row, name)), "\n")
+        join(
+            ["title", "url", "snippet"].map(|name| field(&row, name)),
+            "\n",
+        )
     });
     join([head].into_iter().chain(rows), "\n\n")
 }
@@ -81,18 +108,26 @@ fn agent_swarm(content: &Object<'_>) -> String {
     let rows = content.list("items");
     let items = || rows.iter().filter_map(|row| Object::read(row));
     let with = |status: &str| {
-        items().filter(|item| item.text("status").as_deref() == Some(status)).count()
+        items()
+            .filter(|item| item.text("status").as_deref() == Some(status))
+            .count()
     };
     let artifacts: usize = items().map(|item| item.list("artifactIds").len()).sum();
     let head = join(
         [
-            format!("Agent swarm: {}", content.text("status").unwrap_or_default()),
+            format!(
+                "Agent swarm: {}",
+                content.text("status").unwrap_or_default()
+            ),
             format!("{} items", items().count()),
             format!("{} completed", with("completed")),
             format!("{} failed", with("failed")),
             format!("{} cancelled", with("cancelled")),
             format!("{artifacts} artifacts"),
-            content.number("durationMs").map(|ms| format!("{ms} ms")).unwrap_or_default(),
+            content
+                .number("durationMs")
+                .map(|ms| format!("{ms} ms"))
+                .unwrap_or_default(),
         ],
         " · ",
     );
@@ -103,7 +138,13 @@ fn agent_swarm(content: &Object<'_>) -> String {
             .unwrap_or_default();
         let line = format!("{name}: {}", item.text("status").unwrap_or_default());
         let summary = item.text("summary").unwrap_or_default();
-        join([line, shortened(&summary, limits::SWARM_SUMMARY_UNITS)], "\n")
+        join(
+            [line, shortened(&summary, limits::SWARM_SUMMARY_UNITS)],
+            "\n",
+        )
     });
-    shortened(&join([head].into_iter().chain(blocks), "\n\n"), limits::SWARM_UNITS)
+    shortened(
+        &join([head].into_iter().chain(blocks), "\n\n"),
+        limits::SWARM_UNITS,
+    )
 }

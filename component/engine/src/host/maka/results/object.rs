@@ -24,12 +24,18 @@ impl<'a> Object<'a> {
 
     /// All fields, in their order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.fields.iter().map(|(name, value)| (name.as_str(), *value))
+        self.fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
     }
 
     /// The field as it was written. Of a repeated field the last counts, as everywhere.
     pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
-        self.fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| *value)
+        self.fields
+            .iter()
+            .rev()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| *value)
     }
 
     /// A text.
@@ -40,7 +46,8 @@ impl<'a> Object<'a> {
     /// A number, as it was written.
     pub fn number(&self, name: &str) -> Option<&'a str> {
         let text = self.raw(name)?.get();
-        text.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then_some(text)
+        text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+            .then_some(text)
     }
 
     /// An object.
@@ -50,7 +57,9 @@ impl<'a> Object<'a> {
 
     /// The parts of a list; none when it is no list.
     pub fn list(&self, name: &str) -> Vec<&'a RawValue> {
-        self.raw(name).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        self.raw(name)
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default()
     }
 }
 

@@ -56,7 +56,11 @@ fn indented(json: &str) -> String {
                 out.push(',');
                 line(&mut out, depth, depth);
             }
-            b':' => out.push_str(if depth <= limits::JSON_DEPTH { ": " } else { ":" }),
+            b':' => out.push_str(if depth <= limits::JSON_DEPTH {
+                ": "
+            } else {
+                ":"
+            }),
             // Numbers and names of values are ASCII.
             _ => out.push(char::from(byte)),
         }
@@ -89,5 +93,8 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 }
 
 fn space(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+    bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_whitespace())
+        .count()
 }

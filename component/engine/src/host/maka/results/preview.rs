@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use serde_json::value::RawValue;
 
 use super::object::Object;
-use crate::limits;
 use crate::json;
+use crate::limits;
 use crate::projection::utf16;
 
 /// Tools whose stored arguments are themselves a safe part of what was sent: every name of
@@ -21,16 +21,55 @@ const PROJECTED: [&str; 2] = ["WriteStdin", "todo_write"];
 /// (`content`, `text`, `oldText`, `newText`, `patch`, `input`, `body`), headers and
 /// environments, and anything nested, where secrets usually are.
 const SHOWN: [&str; 34] = [
-    "action", "agent", "branch", "command", "cmd", "cwd", "description", "directory", "file",
-    "filePath", "file_path", "files", "glob", "include", "language", "limit", "line", "mode",
-    "name", "objective", "offset", "operation", "path", "paths", "pattern", "profile",
-    "queries", "query", "ref", "roots", "timeout_ms", "title", "url", "urls",
+    "action",
+    "agent",
+    "branch",
+    "command",
+    "cmd",
+    "cwd",
+    "description",
+    "directory",
+    "file",
+    "filePath",
+    "file_path",
+    "files",
+    "glob",
+    "include",
+    "language",
+    "limit",
+    "line",
+    "mode",
+    "name",
+    "objective",
+    "offset",
+    "operation",
+    "path",
+    "paths",
+    "pattern",
+    "profile",
+    "queries",
+    "query",
+    "ref",
+    "roots",
+    "timeout_ms",
+    "title",
+    "url",
+    "urls",
 ];
 
 /// A name with one of these in it looks like a secret.
 const SECRET: [&str; 11] = [
-    "accesskey", "apikey", "authorization", "bearer", "cookie", "credential", "passphrase",
-    "passw", "privatekey", "secret", "token",
+    "accesskey",
+    "apikey",
+    "authorization",
+    "bearer",
+    "cookie",
+    "credential",
+    "passphrase",
+    "passw",
+    "privatekey",
+    "secret",
+    "token",
 ];
 
 /// A safe part of the arguments as JSON text, in the order of the arguments; `None` where
@@ -72,8 +111,11 @@ pub fn raw_input<'a>(tool: &str, args: &'a RawValue) -> Option<&'a RawValue> {
 }
 
 fn looks_secret(name: &str) -> bool {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let plain: String = name
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     SECRET.iter().any(|word| plain.contains(word))
 }
 
@@ -83,7 +125,11 @@ fn write_value(value: &RawValue, out: &mut Vec<u8>) -> bool {
         return write_single(value, out);
     };
     out.push(b'[');
-    for (at, item) in items.iter().take(limits::PREVIEW_ITEMS as usize).enumerate() {
+    for (at, item) in items
+        .iter()
+        .take(limits::PREVIEW_ITEMS as usize)
+        .enumerate()
+    {
         if at > 0 {
             out.push(b',');
         }
