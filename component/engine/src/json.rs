@@ -165,7 +165,7 @@ mod tests {
     fn given_every_special_character_when_written_then_escaped_in_the_short_form() {
         assert_eq!(
             written("a\"b\\c\n\r\t\u{8}\u{c}\u{0}\u{1f}\u{7f}\u{2028}\u{2029}–é😀"),
-            r#""a\"b\\c\n\r\t\b\f\u0000\u001f"#.to_owned() + "\u{7f}" + r#"\u2028\u2029–é😀""#
+            "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u0000\\u001f\u{7f}\\u2028\\u2029–é😀\""
         );
     }
 
@@ -182,10 +182,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn given_any_text_when_written_then_it_reads_back_and_holds_no_line_end(text in any::<String>()) {
+        fn given_any_text_when_written_then_it_reads_back_and_holds_no_line_end(
+            text in "(\\PC|[\\x00-\\x7f\u{2028}\u{2029}–\u{2000}]){0,40}",
+        ) {
             let line = written(&text);
             prop_assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
-            prop_assert!(!line.contains(['\n', '\r', '\u{2028}', '\u{2029}']));
+            let ends = ['\n', '\r', '\u{2028}', '\u{2029}'];
+            prop_assert!(!line.contains(ends));
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod buffer;
 mod fact;
+mod live;
 mod message;
 mod tool;
 mod update;

@@ -7,16 +7,15 @@
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::End;
-use super::buffer::Buffer;
 use super::fact::{Call, Outcome, Stream, ToolFact, ToolKind};
-use super::update::{Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard};
+use super::live::{self, Live};
+use super::update::{Facts, Meta, NewestOutput, Piece, Status, ToolCard};
 use super::utf16;
 use crate::limits;
 
@@ -45,23 +44,11 @@ pub struct Tool {
 enum Phase {
     Live(Box<Live>),
     /// Ended; the result is still to come.
-    Announced {
-        errored: bool,
-        duration_ms: Option<u64>,
-    },
+    Announced,
     /// The turn ended first.
     Interrupted,
     /// Has its result.
     Final(Digest),
-}
-
-/// What a running tool shows.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Live {
-    input_preview: Option<String>,
-    output: Buffer<(Stream, bool)>,
-    progress: Buffer<()>,
-    preview: Option<String>,
 }
 
 /// What the editor does not have yet, besides the card's own fields.
@@ -109,13 +96,12 @@ impl Tool {
         changed
     }
 
-    /// The turn has ended. Whether that changes the card, and whether a result that was
-    /// announced never came.
+    /// The turn has ended; whether that changes the card.
     pub fn finish(&mut self, turn_id: &str) -> bool {
         if !matches!(self.phase, Phase::Live(_)) {
             return false;
         }
-        self.end(Phase::Interrupted, Outcome::Interrupted);
+        self.end(Phase::Interrupted, Outcome::Interrupted, None);
         self.trim(turn_id);
         self.unsent.get_or_insert_default();
         true
@@ -123,7 +109,7 @@ impl Tool {
 
     /// Whether a result was announced and has not come.
     pub fn owes_result(&self) -> bool {
-        matches!(self.phase, Phase::Announced { .. })
+        matches!(self.phase, Phase::Announced)
     }
 
     /// Whether the card waits for the editor.
@@ -277,7 +263,7 @@ impl Tool {
             return false;
         };
         live.progress.push((), text);
-        if let Some(steps) = steps(text) {
+        if let Some(steps) = live::steps(text) {
             self.facts.progress = Some(steps);
         }
         true
@@ -292,31 +278,27 @@ impl Tool {
     }
 
     fn announced(&mut self, errored: bool, duration_ms: Option<u64>) -> bool {
-        match &self.phase {
-            Phase::Final(_) => return false,
-            Phase::Announced {
-                errored: before,
-                duration_ms: took,
-            } if (*before, *took) == (errored, duration_ms) => {
-                return false;
-            }
-            _ => {}
+        if matches!(self.phase, Phase::Final(_)) {
+            return false;
         }
+        let before = (
+            self.facts.host_status,
+            self.facts.duration_ms,
+            self.facts.result_pending,
+        );
         let outcome = if errored {
             Outcome::Errored
         } else {
             Outcome::Completed
         };
-        self.end(
-            Phase::Announced {
-                errored,
-                duration_ms,
-            },
-            outcome,
-        );
-        self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
+        self.end(Phase::Announced, outcome, duration_ms);
         self.facts.result_pending = Some(true);
-        true
+        before
+            != (
+                self.facts.host_status,
+                self.facts.duration_ms,
+                self.facts.result_pending,
+            )
     }
 
     fn result(
@@ -326,13 +308,14 @@ impl Tool {
         raw: &RawValue,
         duration_ms: Option<u64>,
     ) -> bool {
+        // A record that leaves the duration out does not take it back.
+        let duration_ms = duration_ms.or(self.facts.duration_ms);
         let digest = digest(outcome, raw, duration_ms);
         if matches!(&self.phase, Phase::Final(before) if *before == digest) {
             return false;
         }
         let (shown, dropped) = bounded(text);
-        self.end(Phase::Final(digest), outcome);
-        self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
+        self.end(Phase::Final(digest), outcome, duration_ms);
         self.facts.result_pending = Some(false);
         self.facts.result_truncated = Some(dropped > 0);
         self.facts.result_dropped_chars = Some(dropped);
@@ -345,12 +328,13 @@ impl Tool {
     }
 
     /// Ends the tool. What it showed last is kept if the editor did not take it yet.
-    fn end(&mut self, phase: Phase, outcome: Outcome) {
+    fn end(&mut self, phase: Phase, outcome: Outcome, duration_ms: Option<u64>) {
         self.status = match outcome {
             Outcome::Completed => Status::Completed,
             Outcome::Errored | Outcome::Interrupted => Status::Failed,
         };
         self.facts.host_status = Some(outcome);
+        self.facts.duration_ms = duration_ms.or(self.facts.duration_ms);
         if let Phase::Live(live) = core::mem::replace(&mut self.phase, phase)
             && let Some(unsent) = &mut self.unsent
         {
@@ -373,72 +357,6 @@ impl Tool {
             live.trim(own);
             self.retained += live.units();
         }
-    }
-}
-
-impl Live {
-    fn pieces(&self) -> Vec<Piece<'_>> {
-        let losses = self.losses();
-        let mut pieces = Vec::new();
-        pieces.extend(self.input_preview.as_deref().map(Piece::InputPreview));
-        if losses.live_output_truncated {
-            pieces.push(Piece::Dropped(losses.live_output_dropped_chars));
-        }
-        if losses.live_output_missing_chunks > 0 {
-            pieces.push(Piece::Missing(losses.live_output_missing_chunks));
-        }
-        pieces.extend(
-            self.output
-                .iter()
-                .map(|(sequence, (stream, redacted), chunk)| Piece::Output {
-                    sequence,
-                    stream,
-                    redacted,
-                    chunk,
-                }),
-        );
-        pieces.extend(
-            self.progress
-                .iter()
-                .map(|(_, (), text)| Piece::Progress(text)),
-        );
-        pieces.extend(self.preview.as_deref().map(Piece::Preview));
-        pieces
-    }
-
-    fn losses(&self) -> LiveOutput {
-        let dropped = self.output.dropped() + self.progress.dropped();
-        // Output counts from 1; once anything was dropped, its beginning may be gone on
-        // purpose.
-        let before = if dropped > 0 { None } else { Some(0) };
-        LiveOutput {
-            live_output_truncated: dropped > 0,
-            live_output_dropped_chars: dropped,
-            live_output_missing_chunks: self.output.missing(before),
-        }
-    }
-
-    /// Shares the budget: fixed parts first, then the newest progress, then the newest output.
-    fn trim(&mut self, own: u64) {
-        let left = limits::TOOL_UNITS.saturating_sub(own + self.fixed());
-        self.progress
-            .trim(left.min(limits::TOOL_AUXILIARY_UNITS), limits::TOOL_CHUNKS);
-        self.output.trim(
-            left - self.progress.units(),
-            limits::TOOL_CHUNKS - self.progress.len(),
-        );
-    }
-
-    fn units(&self) -> u64 {
-        self.fixed() + self.progress.units() + self.output.units()
-    }
-
-    fn fixed(&self) -> u64 {
-        [&self.input_preview, &self.preview]
-            .into_iter()
-            .flatten()
-            .map(|text| utf16::units(text))
-            .sum()
     }
 }
 
@@ -489,17 +407,4 @@ fn bounded(text: &str) -> (String, u64) {
     let dropped = units - utf16::units(&shown);
     shown.push_str(RESULT_TRUNCATED);
     (shown, dropped)
-}
-
-/// `steps:CURRENT/TOTAL`, digits only.
-fn steps(text: &str) -> Option<Steps> {
-    let (current, total) = text.strip_prefix("steps:")?.split_once('/')?;
-    let number = |digits: &str| {
-        let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-        plain.then(|| digits.parse().ok()).flatten()
-    };
-    Some(Steps {
-        current: number(current)?,
-        total: number(total)?,
-    })
 }

@@ -54,7 +54,11 @@ fn command(content: &Object<'_>) -> String {
         labelled("exit: ", content.number("exitCode").map(ToOwned::to_owned)),
     ];
     let output = content.object("output");
-    let output = |field: &str| output.as_ref().and_then(|output| output.text(field));
+    // The blank line between the parts is ours, so a line end at the end of one is left out.
+    let output = |field: &str| {
+        let text = output.as_ref()?.text(field)?;
+        Some(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+    };
     // A terminal has one screen and what scrolled off it, pipes have two streams.
     let terminal = join(
         [output("scrollback"), output("screen")]
