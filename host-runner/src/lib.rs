@@ -5,6 +5,7 @@ pub mod config;
 pub mod connection;
 pub mod discovery;
 pub mod drive;
+pub mod embedded;
 #[cfg(test)]
 mod fake;
 pub mod files;
