@@ -14,6 +14,7 @@ pub mod journal;
 pub mod limits;
 #[cfg(feature = "native")]
 pub mod native;
+pub mod prompt;
 pub mod sandbox;
 pub mod transport;
 pub use sandbox::words;

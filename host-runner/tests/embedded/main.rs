@@ -2,5 +2,10 @@
 //! One file a behaviour; `client` is the test's own client.
 
 mod client;
+mod faults;
+mod handshake;
 mod replay;
 mod shapes;
+mod slow;
+mod transcript;
+mod turns;
