@@ -68,7 +68,10 @@ fn given_a_hello_that_does_not_fit_when_it_comes_then_it_is_told_what_would_and_
 
 #[test]
 fn given_a_silent_client_when_the_handshake_time_is_over_then_the_host_closes_without_a_word() {
-    let world = instant(Options { handshake: Duration::from_millis(20), ..Options::default() });
+    let world = instant(Options {
+        handshake: Duration::from_millis(20),
+        ..Options::default()
+    });
     assert_eq!(Client::raw(&world).next(), None);
 }
 
@@ -87,7 +90,8 @@ fn given_a_frame_the_protocol_forbids_when_it_comes_then_the_host_closes_without
             r#"{{"requestId":"a","operation":"session.transcript.page","input":{{"subscriptionId":"s","source":"durable","direction":"newer","throughSequence":0,"cursor":{cursor},"anchorSequence":{anchor},"maxBytes":10}}}}"#
         )
     };
-    let status = |input: &str| format!(r#"{{"requestId":"a","operation":"host.status","input":{input}}}"#);
+    let status =
+        |input: &str| format!(r#"{{"requestId":"a","operation":"host.status","input":{input}}}"#);
     let table = [
         ("no JSON", "{nope}".to_owned()),
         ("an empty line", String::new()),
@@ -125,7 +129,8 @@ fn given_a_frame_the_protocol_forbids_when_it_comes_then_the_host_closes_without
 }
 
 #[test]
-fn given_a_message_of_the_longest_length_when_it_comes_then_it_is_served_and_one_byte_more_is_not() {
+fn given_a_message_of_the_longest_length_when_it_comes_then_it_is_served_and_one_byte_more_is_not()
+{
     let filler = |length: usize| {
         let frame = status_of_length(length);
         assert_eq!(frame.len(), length);
@@ -172,9 +177,7 @@ fn given_a_request_in_flight_when_its_id_is_used_again_then_the_host_closes() {
 }
 
 fn queries(count: usize) -> String {
-    let query = |at: usize| {
-        json!({"requestId": format!("q{at}"), "operation": "session.catalog.query", "input": {"kind": "list_start"}})
-    };
+    let query = |at: usize| json!({"requestId": format!("q{at}"), "operation": "session.catalog.query", "input": {"kind": "list_start"}});
     (0..count).map(|at| format!("{}\n", query(at))).collect()
 }
 
@@ -209,9 +212,13 @@ fn given_one_byte_at_a_time_when_a_request_comes_then_it_is_answered() {
 }
 
 #[test]
-fn given_an_operation_that_is_not_offered_when_asked_then_it_is_unavailable_and_the_connection_lives() {
+fn given_an_operation_that_is_not_offered_when_asked_then_it_is_unavailable_and_the_connection_lives()
+ {
     let mut client = Client::connect(&instant(Options::default()));
-    assert_eq!(client.refused("skill.catalog.query", json!({"kind": "start"})), "operation_unavailable");
+    assert_eq!(
+        client.refused("skill.catalog.query", json!({"kind": "start"})),
+        "operation_unavailable"
+    );
     let status = client.ok("host.status", json!({}));
     assert_eq!(status["state"], "ready");
     assert_eq!(status["connections"], 1);
