@@ -312,20 +312,19 @@ impl Inner {
         if !(plain(old) && plain(new) && same("kind") && same("messageId") && same("runId")) {
             return false;
         }
-        let text = format!(
-            "{}{}",
-            old["text"].as_str().unwrap_or(""),
-            new["text"].as_str().unwrap_or("")
-        );
-        if text.len() > DELTA_BYTES {
+        let (Some(head), Some(more)) = (old["text"].as_str(), new["text"].as_str()) else {
+            return false;
+        };
+        if head.len() + more.len() > DELTA_BYTES {
             return false;
         }
-        earlier["delta"]["text"] = Value::String(text);
-        let grown = earlier.to_string().len();
-        let added = grown - *size;
-        *size = grown;
+        if let Value::String(head) = &mut earlier["delta"]["text"] {
+            head.push_str(more);
+        }
+        // Escapes are not counted; they make it a little more.
+        *size += more.len();
         if let Some(lane) = self.lanes.get_mut(name) {
-            lane.bytes += added;
+            lane.bytes += more.len();
         }
         true
     }

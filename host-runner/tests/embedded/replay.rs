@@ -349,7 +349,7 @@ fn catch_up(
             continue;
         };
         if !answered.iter().any(|done| done == id) {
-            let ours = seen_or_next(client, |ours| ours["requestId"] == id);
+            let ours = client.sees(|ours| ours["requestId"] == id);
             twin.learn(frame, &ours);
             answered.push(id.to_owned());
         }
@@ -382,17 +382,9 @@ fn catch_up(
     });
     if let Some(theirs) = telling {
         let subscription = twin.translate(&theirs["subscriptionId"]);
-        let ours = seen_or_next(client, |ours| {
-            ours["subscriptionId"] == subscription && reaches(ours, theirs)
-        });
+        let ours =
+            client.sees(|ours| ours["subscriptionId"] == subscription && reaches(ours, theirs));
         twin.learn(theirs, &ours);
-    }
-}
-
-fn seen_or_next(client: &mut Client, fits: impl Fn(&Value) -> bool) -> Value {
-    match client.seen.iter().rev().find(|frame| fits(frame)) {
-        Some(frame) => frame.clone(),
-        None => client.until(fits),
     }
 }
 

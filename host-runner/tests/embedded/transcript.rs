@@ -193,7 +193,11 @@ fn given_a_running_turn_when_opened_then_the_overlay_holds_the_text_so_far_until
     let mut client = Client::connect(&world);
     client.session("s1");
     let turn = client.start("s1", "t1", "go");
+<<<<<<< HEAD
     client.until(|frame| frame["delta"]["text"] == "so far");
+=======
+    client.sees(|frame| frame["delta"]["text"] == "so far");
+>>>>>>> embedded
     let opened = client.ok(
         "subscription.open",
         json!({"sessionId": "s1", "transcript": {"kind": "tail", "maxBytes": 16384}}),
