@@ -41,6 +41,8 @@ pub const MAKA_TAIL: u64 = 16 << 10;
 pub const MAKA_PAGE: u64 = 512 << 10;
 /// Bytes of one durable row being assembled from fragments.
 pub const MAKA_ROW: u64 = 16 << 20;
+/// Frames kept while a recovered feed reads stored rows; more, and it recovers anew.
+pub const MAKA_HELD_FRAMES: u64 = 512;
 /// Interactions pending in one session.
 pub const MAKA_INTERACTIONS: u64 = 16;
 /// Rows of a transcript overlay.
@@ -62,8 +64,9 @@ pub const MAKA_READY_MS: u64 = 30_000;
 pub const MAKA_BACKOFF_MS: (u64, u64) = (100, 5_000);
 /// Milliseconds after which a connection counts as stable and the pause starts anew.
 pub const MAKA_STABLE_MS: u64 = 10_000;
-/// Milliseconds without a Host after which waiting requests are answered with an error.
-pub const MAKA_GIVE_UP_MS: u64 = 15_000;
+/// Milliseconds after a loss for which a connection is tried again; then what waits is
+/// answered with an error, so that nobody waits 5 s.
+pub const MAKA_GIVE_UP_MS: u64 = 3_500;
 /// Recovery attempts of one subscription without a live frame.
 pub const MAKA_RECOVERIES: u64 = 8;
 /// First and longest pause between them, milliseconds; the first attempt has none.
@@ -78,6 +81,11 @@ pub const MAKA_ADMISSION_QUERY_MS: u64 = 1_000;
 pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
+
+/// Milliseconds that names of models and sessions may take; they are not needed.
+pub const MAKA_MODELS_MS: u64 = 2_000;
+/// Milliseconds between a change of a session and the question for its name.
+pub const MAKA_TITLES_MS: u64 = 1_000;
 
 /// UTF-16 units shown for one tool.
 pub const TOOL_UNITS: u64 = 65_536;

@@ -265,9 +265,12 @@ impl Projection {
         self.failure.map_or(Ok(()), Err)
     }
 
-    /// The first failure stays: nothing is accepted after it.
+    /// The first failure stays: nothing is accepted after it. A gap alone can be healed, by
+    /// reading what is missing.
     fn fail(&mut self, failure: Failure) -> Result<(), Failure> {
-        self.failure = Some(failure);
+        if failure != Failure::StreamGap {
+            self.failure = Some(failure);
+        }
         Err(failure)
     }
 

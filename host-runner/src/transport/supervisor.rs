@@ -1,0 +1,180 @@
+//! Kills what is left when the runner is killed.
+//!
+//! A runner that ends by itself ends its children first. One that is killed (`SIGKILL`)
+//! cannot: Linux then kills its direct children, but not what those started. So a second
+//! process, the same program in its `supervise` mode, holds one end of a socket (the
+//! lifeline) and a list of process groups; when the other end closes, the runner is gone,
+//! and the groups are killed. It touches nothing but that socket and those groups.
+//! Invariant: a group is on the list before its program runs its first instruction, and
+//! off it before its number can be used again.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::net::SendFlags;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// The hidden subcommand that `main` gives to [`main`].
+pub const SUBCOMMAND: &str = "supervise";
+
+/// How this program starts its own supervisor.
+#[must_use]
+pub fn this_program() -> Command {
+    // On Linux this reaches the running program even when an upgrade replaced its file.
+    let program = if cfg!(target_os = "linux") {
+        "/proc/self/exe".into()
+    } else {
+        std::env::current_exe().unwrap_or_default()
+    };
+    let mut command = Command::new(program);
+    command.arg0("host-runner").arg(SUBCOMMAND);
+    command
+}
+
+/// The supervisor mode: reads the lifeline on standard input until it closes, then kills
+/// the groups that are left.
+pub fn main() -> ! {
+    // What stops the runner must not stop the supervisor first. Caught, the signals do
+    // nothing; in a child of its own they would be back, but it starts none.
+    for signal in [
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGHUP,
+    ] {
+        drop(signal_hook::flag::register(
+            signal,
+            Arc::new(AtomicBool::new(false)),
+        ));
+    }
+    for group in groups_at_the_end(io::stdin().lock()) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    std::process::exit(0)
+}
+
+/// Follows the lifeline to its end; the groups that were not taken off the list.
+fn groups_at_the_end(mut lifeline: impl Read) -> Vec<Pid> {
+    let mut groups = BTreeSet::new();
+    let mut record = [0; RECORD];
+    while lifeline.read_exact(&mut record).is_ok() {
+        let [what, number @ ..] = record;
+        let group = i32::from_le_bytes(number);
+        match what {
+            // 0 would be our own group, 1 everybody's.
+            ADD if group > 1 => drop(groups.insert(group)),
+            REMOVE => drop(groups.remove(&group)),
+            _ => {}
+        }
+    }
+    groups.into_iter().filter_map(Pid::from_raw).collect()
+}
+
+const RECORD: usize = 5;
+const ADD: u8 = b'+';
+const REMOVE: u8 = b'-';
+
+fn record(what: u8, group: Pid) -> [u8; RECORD] {
+    let [a, b, c, d] = group.as_raw_nonzero().get().to_le_bytes();
+    [what, a, b, c, d]
+}
+
+/// The runner's side: starts the supervisor with the first child, tells it of each.
+#[derive(Clone, Default)]
+pub(super) struct Supervisor(Arc<Mutex<Option<Running>>>);
+
+struct Running {
+    start: Box<dyn Fn() -> Command + Send>,
+    lifeline: Option<Lifeline>,
+}
+
+/// An open lifeline. Clones share it.
+#[derive(Clone)]
+pub(super) struct Lifeline {
+    line: Arc<UnixStream>,
+    /// Kept so that the process is known as ours.
+    _process: Arc<Child>,
+}
+
+impl Supervisor {
+    /// A supervisor that will be started by this command.
+    pub(super) fn started_by(start: impl Fn() -> Command + Send + 'static) -> Supervisor {
+        Supervisor(Arc::new(Mutex::new(Some(Running {
+            start: Box::new(start),
+            lifeline: None,
+        }))))
+    }
+
+    /// The lifeline, with the supervisor started if it is not there. `None`: there is none,
+    /// and only direct children die with a killed runner.
+    pub(super) fn lifeline(&self) -> Option<Lifeline> {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = running.as_mut()?;
+        if running.lifeline.is_none() {
+            match start((running.start)()) {
+                Ok(lifeline) => running.lifeline = Some(lifeline),
+                Err(error) => tracing::warn!(
+                    "The supervisor of child processes could not start ({error}); if host-runner is \
+                     killed, programs that its children started may stay."
+                ),
+            }
+        }
+        running.lifeline.clone()
+    }
+
+    /// The supervisor is gone: start another one next time.
+    pub(super) fn lost(&self) {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = running.as_mut() {
+            running.lifeline = None;
+        }
+    }
+}
+
+fn start(mut command: Command) -> io::Result<Lifeline> {
+    let (near, far) = UnixStream::pair()?;
+    let process = command
+        .stdin(OwnedFd::from(far))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .current_dir("/")
+        .process_group(0)
+        .spawn()?;
+    Ok(Lifeline {
+        line: Arc::new(near),
+        _process: Arc::new(process),
+    })
+}
+
+impl Lifeline {
+    /// Puts the calling process's own group on the list. Called between fork and exec:
+    /// system calls only, no allocation, no lock.
+    pub(super) fn add_myself(&self) -> io::Result<()> {
+        self.tell(record(ADD, rustix::process::getpid()))
+    }
+
+    /// Takes a group off the list.
+    pub(super) fn remove(&self, group: Pid) {
+        drop(self.tell(record(REMOVE, group)));
+    }
+
+    fn tell(&self, record: [u8; RECORD]) -> io::Result<()> {
+        // Else a supervisor that is gone would kill the child that tells it.
+        let flags = if cfg!(target_os = "linux") {
+            SendFlags::NOSIGNAL
+        } else {
+            SendFlags::empty()
+        };
+        rustix::net::send(&*self.line, &record, flags)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "supervisor_tests.rs"]
+mod tests;
