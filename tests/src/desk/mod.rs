@@ -91,6 +91,17 @@ struct Wire {
     taken: u64,
 }
 
+/// One call of the engine.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// When.
+    pub now: Instant,
+    /// What went in.
+    pub inputs: Vec<Input>,
+    /// What came out.
+    pub effects: Vec<Effect>,
+}
+
 /// The desk.
 pub struct Desk<P: Peer> {
     /// The Host.
@@ -113,6 +124,8 @@ pub struct Desk<P: Peer> {
     pub editor_reads: bool,
     /// Every line that the engine sent to a Host, by channel.
     pub to_host: Vec<(Channel, String)>,
+    /// Every call, in order.
+    pub calls: Vec<Call>,
     engine: Engine,
     config: String,
     now: Instant,
@@ -163,6 +176,7 @@ impl<P: Peer> Desk<P> {
             batching: false,
             editor_reads: true,
             to_host: Vec::new(),
+            calls: Vec::new(),
             engine,
             config,
             now: Instant { monotonic: 1_000, wall: 1_796_027_000_000 },
@@ -417,7 +431,8 @@ impl<P: Peer> Desk<P> {
             let effects = self.engine.handle(self.now, Vec::new()).expect("a restored engine answers");
             self.carry_out(effects);
         }
-        let effects = self.engine.handle(self.now, inputs).expect("the engine answers");
+        let effects = self.engine.handle(self.now, inputs.clone()).expect("the engine answers");
+        self.calls.push(Call { now: self.now, inputs, effects: effects.clone() });
         self.carry_out(effects);
     }
 

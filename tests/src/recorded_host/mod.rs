@@ -267,6 +267,10 @@ impl RecordedHost {
             let reply = self.script.recorded_reply(n, &id);
             return self.answer(&operation, reply);
         }
+        // Frames that wait for a new subscription come before anything later in the script.
+        if operation == "subscription.open" && !self.parked.is_empty() {
+            return self.improvise(&operation, input, &id);
+        }
         match self.script.request(&operation, input, &frame["input"], &id) {
             Some(turned) => self.turned(turned),
             None => self.improvise(&operation, input, &id),
@@ -280,10 +284,7 @@ impl RecordedHost {
                 Step::Host(frame) if frame.request_id().is_some() => {
                     let operation = frame.operation().unwrap_or_default().to_owned();
                     let text = match operation.as_str() {
-                        "subscription.open" => {
-                            self.parked.clear();
-                            self.with_own_pages(&frame.value)
-                        }
+                        "subscription.open" => self.with_own_pages(&frame.value),
                         "session.transcript.page" => self.own_page(&frame.value),
                         _ => frame.text,
                     };
