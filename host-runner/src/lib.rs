@@ -5,6 +5,7 @@ pub mod config;
 pub mod connection;
 pub mod discovery;
 pub mod drive;
+pub mod embedded;
 #[cfg(test)]
 mod fake;
 pub mod files;
@@ -13,6 +14,7 @@ pub mod journal;
 pub mod limits;
 #[cfg(feature = "native")]
 pub mod native;
+pub mod prompt;
 pub mod sandbox;
 pub mod transport;
 pub use sandbox::words;
