@@ -26,10 +26,15 @@ impl Oracle {
     /// The editor sent this line. A line that has an id and is no response wants one
     /// answer, if only to say that it is no request.
     pub fn sent(&mut self, line: &str) {
+        let too_long = line.trim_end_matches('\r').len() as u64 > airlock_engine::limits::ACP_LINE;
+        if too_long || !line.trim_start().starts_with('{') {
+            return;
+        }
         let Ok(call) = serde_json::from_str::<Call<'_>>(line) else { return };
         let answers = call.result.is_some() || call.error.is_some();
         if let (Some(id), false) = (call.id, answers && call.method.is_none()) {
-            let method = call.method.unwrap_or_else(|| NO_METHOD.to_owned());
+            let method = call.method.and_then(|it| Some(it.as_str()?.to_owned()));
+            let method = method.unwrap_or_else(|| NO_METHOD.to_owned());
             self.open.entry(id.get().to_owned()).or_default().push(method);
         }
     }
@@ -99,7 +104,7 @@ struct Call<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(default)]
-    method: Option<String>,
+    method: Option<Value>,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]

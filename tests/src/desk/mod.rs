@@ -114,6 +114,8 @@ pub struct Desk<P: Peer> {
     pub notes: Vec<(Level, String)>,
     /// Exit code, once the engine has finished.
     pub done: Option<u8>,
+    /// Timers that were still armed then.
+    pub left_armed: Vec<u64>,
     /// Whether the Host speaks by itself when all is quiet, frame by frame.
     pub host_speaks: bool,
     /// Whether the engine is saved and restored before every call (rule R9).
@@ -132,6 +134,8 @@ pub struct Desk<P: Peer> {
     timers: BTreeMap<Timer, u64>,
     wires: BTreeMap<Channel, Wire>,
     from_editor: Stream,
+    /// What was written and has no line end yet.
+    written: Vec<u8>,
     editor_ended: Option<Ending>,
     arrivals: VecDeque<Input>,
     oracle: Oracle,
@@ -171,6 +175,7 @@ impl<P: Peer> Desk<P> {
             log: Vec::new(),
             notes: Vec::new(),
             done: None,
+            left_armed: Vec::new(),
             host_speaks: true,
             restoring: false,
             batching: false,
@@ -183,6 +188,7 @@ impl<P: Peer> Desk<P> {
             timers: BTreeMap::new(),
             wires: BTreeMap::new(),
             from_editor: Stream::default(),
+            written: Vec::new(),
             editor_ended: None,
             arrivals: VecDeque::new(),
             oracle: Oracle::default(),
@@ -220,9 +226,16 @@ impl<P: Peer> Desk<P> {
         self.from_editor.push(b"\n");
     }
 
-    /// The editor writes bytes; for lines that are no requests.
+    /// The editor writes bytes, whatever they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.from_editor.push(bytes);
+        self.written.extend_from_slice(bytes);
+        while let Some(end) = self.written.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.written.drain(..=end).collect();
+            if let Ok(line) = std::str::from_utf8(&line[..end]) {
+                self.oracle.sent(line);
+            }
+        }
     }
 
     /// The editor makes a request under a fresh id.
@@ -454,7 +467,11 @@ impl<P: Peer> Desk<P> {
                     self.timers.remove(&timer);
                 }
                 Effect::Note(level, text) => self.notes.push((level, text)),
-                Effect::Done(code) => self.done = Some(code),
+                Effect::Done(code) => {
+                    self.done = Some(code);
+                    self.left_armed = self.armed();
+                    self.timers.clear();
+                }
             }
         }
     }
