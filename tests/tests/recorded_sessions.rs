@@ -26,7 +26,8 @@ fn play(number: &str, text: &str) -> (Desk<RecordedHost>, String, Value) {
     let session = desk.new_session();
     let id = desk.prompt(&session, text);
     let answer = desk.answer(id);
-    desk.run_until_quiet();
+    // The session's name is asked for a little later.
+    desk.advance(2_000);
     (desk, session, answer)
 }
 
@@ -56,6 +57,8 @@ fn given_text_and_thinking_when_prompted_then_both_stream_and_the_turn_ends() {
     let (desk, _, answer) = play("02", "SCENARIO:hello please");
     assert_eq!(answer["result"]["stopReason"], "end_turn");
     assert_eq!(shown_text(&desk), recorded_text("02"));
+    let thoughts: Vec<String> = desk.shown("agent_thought_chunk").into_iter().map(|(_, text)| text).collect();
+    assert_eq!(thoughts, ["I should greet the user. 思考 🧠 done."]);
     insta::assert_snapshot!("02_text_and_thinking", desk.conversation());
     // The recorded client looked again; Airlock knows already.
     assert_eq!(
@@ -146,6 +149,22 @@ fn given_a_provider_error_when_prompted_then_the_prompt_fails_with_its_words() {
     assert_eq!(desk.times_asked("turn.stop"), 0);
     insta::assert_snapshot!("17_provider_error", desk.conversation());
     expected(&desk.host.report());
+}
+
+#[test]
+fn given_a_title_that_the_host_made_when_the_session_changes_then_the_editor_is_told_once() {
+    let mut desk = Desk::new(RecordedHost::new(Recording::open("02")).stepwise());
+    let session = desk.new_session();
+    let titled = Recording::open("26");
+    desk.host.answer_next_from("session.catalog.query", titled.frame(19));
+    let id = desk.prompt(&session, "SCENARIO:hello please");
+    desk.answer(id);
+    desk.advance(10_000);
+    let titles: Vec<Value> = desk.updates().filter(|it| it["sessionUpdate"] == "session_info_update").collect();
+    assert_eq!(
+        titles,
+        [json!({ "sessionUpdate": "session_info_update", "title": "Mock title", "updatedAt": "2026-11-30T08:33:10.025Z" })]
+    );
 }
 
 fn recorded_prompt(number: &str) -> String {

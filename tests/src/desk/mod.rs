@@ -42,7 +42,7 @@ pub trait Peer {
 
 impl Peer for RecordedHost {
     fn open(&mut self, _: &Target) -> Result<Vec<(String, String)>, HostRefusal> {
-        Ok(self.opened())
+        if self.is_away() { Err(HostRefusal::Absent) } else { Ok(self.opened()) }
     }
 
     fn line(&mut self, line: &str) -> Vec<Say> {
@@ -55,6 +55,18 @@ impl Peer for RecordedHost {
 
     fn closed(&mut self) {
         self.drop_connection();
+    }
+}
+
+/// A Host that plays frame by frame.
+pub trait Playing: Peer {
+    /// Everything up to and with the first frame that `wanted` accepts.
+    fn play_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Say>;
+}
+
+impl Playing for RecordedHost {
+    fn play_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Say> {
+        RecordedHost::play_until(self, wanted)
     }
 }
 
@@ -343,6 +355,17 @@ impl<P: Peer> Desk<P> {
         self.pass(end);
     }
 
+    /// The Host says everything up to the first frame that `wanted` accepts, and the
+    /// engine hears it.
+    pub fn host_plays_until(&mut self, wanted: impl Fn(&Value) -> bool)
+    where
+        P: Playing,
+    {
+        let said = self.host.play_until(wanted);
+        self.host_says(said);
+        while self.step() {}
+    }
+
     /// Timers that are armed: how many milliseconds from now.
     pub fn armed(&self) -> Vec<u64> {
         let mut due: Vec<u64> =
@@ -360,6 +383,11 @@ impl<P: Peer> Desk<P> {
     /// The same as lines.
     pub fn take_lines(&mut self) -> Vec<String> {
         self.said.drain(..).collect()
+    }
+
+    /// Bytes that wait for the editor.
+    pub fn waiting(&self) -> u64 {
+        self.sent - self.drained
     }
 
     /// Channels that are open.
