@@ -90,7 +90,12 @@ impl Keeper {
     /// Whether a quiet moment would be put to use.
     pub fn wants_quiet(&self) -> bool {
         self.log.bytes() >= limits::JOURNAL_QUIET_BYTES * self.patience
-            || self.adapter.memory() > self.swap_at
+            || self.memory() > self.swap_at
+    }
+
+    /// Bytes of memory that the running instance holds.
+    pub fn memory(&self) -> u64 {
+        self.adapter.memory()
     }
 
     /// Uses a quiet moment: a snapshot, and a fresh instance when this one has grown large.
@@ -101,7 +106,7 @@ impl Keeper {
         if !self.wants_quiet() {
             return Ok(Vec::new());
         }
-        let large = self.adapter.memory() > self.swap_at;
+        let large = self.memory() > self.swap_at;
         let Some((fresh, effects)) = self.snapshot(now)? else {
             if large {
                 self.swap_at = self.swap_at.saturating_mul(2);
@@ -114,7 +119,7 @@ impl Keeper {
         tracing::debug!(
             "a fresh instance takes over: {} MiB instead of {} MiB",
             fresh.memory() >> 20,
-            self.adapter.memory() >> 20
+            self.memory() >> 20
         );
         self.swap_at = limits::MEMORY_SWAP_BYTES.max(fresh.memory().saturating_mul(2));
         self.adapter = fresh;
