@@ -6,7 +6,10 @@ use crate::wit::airlock::adapter::{acp_io, file_io, host_io, types};
 use crate::wit::exports::airlock::adapter::adapter as wit;
 
 pub fn instant(at: types::Instant) -> engine::Instant {
-    engine::Instant { monotonic: at.monotonic, wall: at.wall }
+    engine::Instant {
+        monotonic: at.monotonic,
+        wall: at.wall,
+    }
 }
 
 pub fn fault(fault: engine::Fault) -> wit::Fault {
@@ -92,7 +95,10 @@ fn file(arrival: file_io::Arrival) -> engine::FileArrival {
         }),
         file_io::Arrival::Data((offset, bytes)) => engine::FileArrival::Data(offset, bytes),
         file_io::Arrival::Entries(entries) => engine::FileArrival::Entries(
-            entries.into_iter().map(|(name, found)| (name, facts(found))).collect(),
+            entries
+                .into_iter()
+                .map(|(name, found)| (name, facts(found)))
+                .collect(),
         ),
         file_io::Arrival::Done => engine::FileArrival::Done,
     }

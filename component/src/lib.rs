@@ -35,11 +35,15 @@ struct Cell(RefCell<airlock_engine::Engine>);
 
 impl GuestEngine for Cell {
     fn open(config: String, seed: Vec<u8>) -> Result<Engine, Fault> {
-        airlock_engine::Engine::open(&config, &seed).map(wrap).map_err(carry::fault)
+        airlock_engine::Engine::open(&config, &seed)
+            .map(wrap)
+            .map_err(carry::fault)
     }
 
     fn restore(config: String, state: Vec<u8>) -> Result<Engine, Fault> {
-        airlock_engine::Engine::restore(&config, &state).map(wrap).map_err(carry::fault)
+        airlock_engine::Engine::restore(&config, &state)
+            .map(wrap)
+            .map_err(carry::fault)
     }
 
     fn handle(&self, now: Instant, inputs: Vec<Input>) -> Result<Vec<Effect>, Fault> {

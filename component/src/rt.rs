@@ -39,7 +39,11 @@ unsafe extern "C" fn cabi_realloc(
         if old_len == 0 {
             alloc(Layout::from_size_align_unchecked(new_len, align))
         } else {
-            realloc(old, Layout::from_size_align_unchecked(old_len, align), new_len)
+            realloc(
+                old,
+                Layout::from_size_align_unchecked(old_len, align),
+                new_len,
+            )
         }
     };
     if place.is_null() {

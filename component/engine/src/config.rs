@@ -8,7 +8,6 @@
 //! grant table is opened. Unknown keys are ignored, so that an older component runs
 //! under a newer embedder.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use serde::Deserialize;
@@ -82,6 +81,6 @@ impl Config {
     /// # Errors
     /// [`Fault::Config`] with a sentence that names the key.
     pub fn read(json: &str) -> Result<Config, Fault> {
-        serde_json::from_str(json).map_err(|e| Fault::Config(format!("{}", e.to_string())))
+        serde_json::from_str(json).map_err(|e| Fault::Config(e.to_string()))
     }
 }

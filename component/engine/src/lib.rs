@@ -14,66 +14,348 @@
 extern crate alloc;
 
 mod config;
+#[doc(hidden)]
+pub mod editor;
 mod effect;
 mod fault;
+#[doc(hidden)]
+pub mod host;
 mod ids;
 mod input;
+#[doc(hidden)]
+pub mod json;
 pub mod limits;
 mod line;
+mod plumbing;
+#[doc(hidden)]
+pub mod projection;
+mod rpc;
+mod session;
 mod snapshot;
 
 pub use config::{Agent, Config, HostChoice, HostKind, PlannedFault, PlannedFaultKind};
-pub use effect::{AcpDeparture, Command, Effect, FileDeparture, HostDeparture, Inherit, Level, Request, Target};
+pub use effect::{
+    AcpDeparture, Command, Effect, FileDeparture, HostDeparture, Inherit, Level, Request, Target,
+};
 pub use fault::Fault;
 pub use input::{
-    AcpArrival, Channel, Ending, FileArrival, FileFacts, FileKind, FileRefusal, Handle, HostArrival,
-    HostRefusal, Input, Instant, Origin, Root, Timer,
+    AcpArrival, Channel, Ending, FileArrival, FileFacts, FileKind, FileRefusal, Handle,
+    HostArrival, HostRefusal, Input, Instant, Origin, Root, Timer,
 };
 
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use alloc::vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plumbing::{Core, Due, FileOwner, Lasting};
+use host::Command as HostCommand;
+use host::maka::{self, Maka};
+use line::Line;
+use rpc::{Bad, Message, RpcError, envelope, error};
+use session::Sessions;
 
 /// One ACP connection.
+#[derive(Debug)]
 pub struct Engine {
     config: Config,
+    state: State,
+}
+
+/// Everything that outlives a call; what a snapshot holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    lasting: Lasting,
+    sessions: Sessions,
+    maka: Maka,
+    deadline: Option<Timer>,
+    done: bool,
 }
 
 impl Engine {
-    /// Starts anew; `seed` is exactly 32 random bytes.
+    /// Starts anew; `seed` is exactly 32 random bytes, from which all identifiers come.
     ///
     /// # Errors
     /// [`Fault::Config`] when the configuration or the seed cannot be used.
     pub fn open(config: &str, seed: &[u8]) -> Result<Engine, Fault> {
-        let _ = seed;
-        Ok(Engine { config: Config::read(config)? })
+        let config = Config::read(config)?;
+        let seed = <[u8; 32]>::try_from(seed)
+            .map_err(|_| Fault::Config("the seed must be 32 bytes long".to_string()))?;
+        let mut lasting = Lasting::new(seed);
+        let client = lasting.ids.uuid();
+        let maka = match config.host.kind {
+            HostKind::Maka => Maka::new(&config.host.name, client),
+        };
+        let state = State {
+            version: snapshot::VERSION,
+            lasting,
+            sessions: Sessions::default(),
+            maka,
+            deadline: None,
+            done: false,
+        };
+        Ok(Engine { config, state })
     }
-    /// x
+
+    /// Takes over from another instance. Channels and handles that no longer exist are
+    /// reported as ended right after.
+    ///
+    /// # Errors
+    /// [`Fault::Config`], or [`Fault::State`] when the state is of another version or damaged.
     pub fn restore(config: &str, state: &[u8]) -> Result<Engine, Fault> {
-        let _ = state;
-        Ok(Engine { config: Config::read(config)? })
+        let config = Config::read(config)?;
+        let state = snapshot::read(state)?;
+        Ok(Engine { config, state })
     }
-    /// x
+
+    /// Everything that [`Engine::restore`] needs. Changes nothing.
+    pub fn snapshot(&self) -> Vec<u8> {
+        snapshot::write(&self.state)
+    }
+
+    /// Handles inputs in order and gives what is to be carried out, in order.
+    ///
+    /// # Errors
+    /// [`Fault::Finished`] after [`Effect::Done`].
     pub fn handle(&mut self, now: Instant, inputs: Vec<Input>) -> Result<Vec<Effect>, Fault> {
-        let _ = now;
-        let mut out = vec![];
+        if self.state.done {
+            return Err(Fault::Finished);
+        }
+        let Engine { config, state } = self;
+        let State {
+            lasting,
+            sessions,
+            maka,
+            deadline,
+            done,
+            ..
+        } = state;
+        let core = Core::new(now, lasting);
+        let mut call = Call {
+            config,
+            core,
+            sessions,
+            maka,
+            deadline,
+            done,
+        };
         for input in inputs {
-            match input {
-                Input::Acp(AcpArrival::Bytes(b)) => out.push(Effect::Acp(AcpDeparture::Bytes(b))),
-                Input::Acp(AcpArrival::Ended(_)) => { out.push(Effect::Acp(AcpDeparture::Finish)); out.push(Effect::Done(0)) }
-                _ => {}
+            if *call.done {
+                break;
+            }
+            call.input(input);
+        }
+        Ok(call.core.into_effects())
+    }
+}
+
+/// The rooms during a call.
+struct Call<'a> {
+    config: &'a Config,
+    core: Core<'a>,
+    sessions: &'a mut Sessions,
+    maka: &'a mut Maka,
+    deadline: &'a mut Option<Timer>,
+    done: &'a mut bool,
+}
+
+impl Call<'_> {
+    fn input(&mut self, input: Input) {
+        match input {
+            Input::Acp(AcpArrival::Bytes(bytes)) => self.acp_bytes(&bytes),
+            Input::Acp(AcpArrival::Drained(count)) => {
+                self.sessions.editor.drained(count);
+                self.sessions.flush(&mut self.core);
+            }
+            Input::Acp(AcpArrival::Ended(_)) => self.editor_ended(),
+            Input::Host(channel, arrival) => {
+                self.planned_host_fault(&arrival);
+                self.host(|maka, cx| maka.arrival(cx, channel, arrival));
+            }
+            Input::File(handle, arrival) => match self.core.file_owner(handle) {
+                Some(FileOwner::MakaList(listing)) => {
+                    self.host(|maka, cx| maka.folder(cx, listing, Some(arrival)));
+                }
+                None => {}
+            },
+            Input::Expired(timer) => self.expired(timer),
+            Input::Poison(origin) => self.poison(origin),
+        }
+        self.carry_out();
+        if self.maka.ended() {
+            self.finish();
+        }
+    }
+
+    /// Lines of the editor, in any cut. What one line asks of the Host is carried out before
+    /// the next is read, so that the cut makes no difference.
+    fn acp_bytes(&mut self, bytes: &[u8]) {
+        let mut lines = core::mem::take(&mut self.sessions.editor.lines);
+        lines.push(bytes, limits::ACP_LINE, |line| {
+            match line {
+                Line::TooLong => self.too_long(),
+                Line::Whole(line) => self.acp_line(line),
+            }
+            self.carry_out();
+        });
+        self.sessions.editor.lines = lines;
+    }
+
+    fn too_long(&mut self) {
+        let sentence = "A message is longer than 32 MiB and was skipped.";
+        let error = RpcError::new(error::INVALID_REQUEST, sentence);
+        self.sessions.editor.error(&mut self.core, None, &error);
+    }
+
+    fn acp_line(&mut self, line: &[u8]) {
+        self.planned_fault(line);
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        match envelope::read(line) {
+            Ok(Message::Request { id, method, params }) => {
+                let Some(ticket) = self.sessions.editor.inbound.admit(id.get()) else {
+                    let sentence = "This id is already used by a request that is still open.";
+                    let error = RpcError::new(error::INVALID_REQUEST, sentence);
+                    return self
+                        .sessions
+                        .editor
+                        .error(&mut self.core, Some(id.get()), &error);
+                };
+                match self.sessions.editor.ask(&method, params) {
+                    Ok(ask) => {
+                        self.sessions
+                            .ask(&mut self.core, &self.config.agent, ticket, ask);
+                    }
+                    Err(error) => self.sessions.editor.refuse(&mut self.core, ticket, &error),
+                }
+            }
+            Ok(Message::Notification { method, params }) => {
+                if let Some(tell) = self.sessions.editor.tell(&method, params) {
+                    self.sessions.tell(&mut self.core, tell);
+                }
+            }
+            // No request of ours is open: an answer means nothing.
+            Ok(Message::Response) => {}
+            Err(Bad::Parse) => {
+                let error = RpcError::new(error::PARSE, "Parse error");
+                self.sessions.editor.error(&mut self.core, None, &error);
+            }
+            Err(Bad::Invalid(id)) => {
+                let error = RpcError::new(error::INVALID_REQUEST, "Invalid request");
+                self.sessions.editor.error(&mut self.core, id, &error);
             }
         }
-        Ok(out)
     }
-    /// x
-    pub fn snapshot(&self) -> Vec<u8> { let _ = &self.config; vec![] }
+
+    /// The editor is gone: what is ours is stopped, in bounded time.
+    fn editor_ended(&mut self) {
+        if self.sessions.ending() {
+            return;
+        }
+        *self.deadline = Some(self.core.arm(Due::Shutdown, limits::SHUTDOWN_MS));
+        self.sessions.shut_down(&mut self.core);
+    }
+
+    fn expired(&mut self, timer: Timer) {
+        match self.core.due(timer) {
+            Some(Due::Maka(due)) => self.host(|maka, cx| maka.due(cx, due)),
+            Some(Due::Shutdown) => self.host(Maka::end_now),
+            None => {}
+        }
+    }
+
+    /// The smallest answer to an input that trapped.
+    fn poison(&mut self, origin: Origin) {
+        match origin {
+            Origin::Acp(line) => {
+                let id = core::str::from_utf8(&line).ok().and_then(envelope::id_of);
+                let error = RpcError::new(
+                    error::INTERNAL,
+                    "This message could not be handled; nothing else is affected.",
+                );
+                self.core
+                    .note(Level::Error, "a message of the editor could not be handled");
+                self.sessions.editor.error(&mut self.core, id, &error);
+            }
+            Origin::Host(channel, _) => self.host(|maka, cx| maka.poisoned(cx, channel)),
+            Origin::File(handle) => {
+                if let Some(FileOwner::MakaList(listing)) = self.core.file_owner(handle) {
+                    self.host(|maka, cx| maka.folder(cx, listing, None));
+                }
+            }
+            Origin::Timer(timer) => match self.core.due(timer) {
+                Some(Due::Maka(_)) => self.host(Maka::timer_poisoned),
+                Some(Due::Shutdown) => *self.done = true,
+                None => {}
+            },
+        }
+    }
+
+    fn host(&mut self, step: impl FnOnce(&mut Maka, &mut maka::Cx<'_, '_>)) {
+        let mut cx = maka::Cx {
+            core: &mut self.core,
+            listener: &mut *self.sessions,
+        };
+        step(self.maka, &mut cx);
+    }
+
+    /// Hands the sessions' commands to the Host until there are none.
+    fn carry_out(&mut self) {
+        while let Some(command) = self.sessions.commands.pop_front() {
+            let command: HostCommand = command;
+            self.host(|maka, cx| maka.command(cx, command));
+        }
+    }
+
+    fn finish(&mut self) {
+        if core::mem::replace(self.done, true) {
+            return;
+        }
+        if let Some(timer) = self.deadline.take() {
+            self.core.disarm(timer);
+        }
+        self.core.effect(Effect::Acp(AcpDeparture::Finish));
+        self.core.effect(Effect::Done(0));
+    }
+
+    fn planned_host_fault(&self, arrival: &HostArrival) {
+        if let HostArrival::Bytes(bytes) = arrival {
+            self.planned_fault(bytes);
+        }
+    }
+
+    /// Fails on purpose where the configuration says so: tests of the embedder's rescue.
+    fn planned_fault(&self, bytes: &[u8]) {
+        let Some(planned) = &self.config.fault else {
+            return;
+        };
+        if memchr::memmem::find(bytes, planned.marker.as_bytes()).is_none() {
+            return;
+        }
+        match planned.kind {
+            PlannedFaultKind::Trap => panic!("planned by the configuration"),
+            PlannedFaultKind::Spin => loop {
+                core::hint::spin_loop();
+            },
+            PlannedFaultKind::Grow => {
+                let mut hoard: Vec<Vec<u8>> = Vec::new();
+                loop {
+                    hoard.push(alloc::vec![1; 1 << 20]);
+                }
+            }
+        }
+    }
 }
 
 /// Name, version, ACP versions, Hosts and their epochs, as JSON.
 pub fn describe() -> String {
-    String::from(concat!(
-        "{\"name\":\"airlock\",\"version\":\"", env!("CARGO_PKG_VERSION"),
-        "\",\"acp\":[1],\"hosts\":{\"maka\":{\"epochs\":[39]}}}"
-    ))
+    format!(
+        r#"{{"name":"airlock","version":"{}","acp":[{}],"hosts":{{"maka":{{"epochs":[{}]}}}}}}"#,
+        env!("CARGO_PKG_VERSION"),
+        editor::v1::answers::VERSION,
+        maka::wire::current::EPOCH,
+    )
 }

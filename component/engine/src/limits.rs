@@ -41,6 +41,8 @@ pub const MAKA_TAIL: u64 = 16 << 10;
 pub const MAKA_PAGE: u64 = 512 << 10;
 /// Bytes of one durable row being assembled from fragments.
 pub const MAKA_ROW: u64 = 16 << 20;
+/// Frames kept while a recovered feed reads stored rows; more, and it recovers anew.
+pub const MAKA_HELD_FRAMES: u64 = 512;
 /// Interactions pending in one session.
 pub const MAKA_INTERACTIONS: u64 = 16;
 /// Rows of a transcript overlay.
@@ -62,8 +64,9 @@ pub const MAKA_READY_MS: u64 = 30_000;
 pub const MAKA_BACKOFF_MS: (u64, u64) = (100, 5_000);
 /// Milliseconds after which a connection counts as stable and the pause starts anew.
 pub const MAKA_STABLE_MS: u64 = 10_000;
-/// Milliseconds without a Host after which waiting requests are answered with an error.
-pub const MAKA_GIVE_UP_MS: u64 = 15_000;
+/// Milliseconds after a loss for which a connection is tried again; then what waits is
+/// answered with an error, so that nobody waits 5 s.
+pub const MAKA_GIVE_UP_MS: u64 = 3_500;
 /// Recovery attempts of one subscription without a live frame.
 pub const MAKA_RECOVERIES: u64 = 8;
 /// First and longest pause between them, milliseconds; the first attempt has none.
@@ -79,6 +82,11 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 
+/// Milliseconds that names of models and sessions may take; they are not needed.
+pub const MAKA_MODELS_MS: u64 = 2_000;
+/// Milliseconds between a change of a session and the question for its name.
+pub const MAKA_TITLES_MS: u64 = 1_000;
+
 /// UTF-16 units shown for one tool.
 pub const TOOL_UNITS: u64 = 65_536;
 /// Chunks of output and progress kept for one tool.
@@ -91,6 +99,20 @@ pub const PROMPT_TOOL_UNITS: u64 = 1_048_576;
 pub const PROMPT_TOOLS: u64 = 4_096;
 /// UTF-16 units of JSON up to which raw input and raw output are shown.
 pub const TOOL_RAW_UNITS: u64 = 65_536;
+
+/// UTF-16 units of one text in a preview of a tool's input (decision).
+pub const PREVIEW_VALUE_UNITS: u64 = 512;
+/// Parts of one list in a preview of a tool's input (decision).
+pub const PREVIEW_ITEMS: u64 = 8;
+/// Bytes of JSON up to which a tool's result is indented (decision: more does not fit on a
+/// card anyway, and indenting can make deep JSON a hundred times longer).
+pub const JSON_INDENTED: u64 = 256 << 10;
+/// Levels of JSON that are indented; deeper ones stay on one line (decision, see above).
+pub const JSON_DEPTH: u64 = 32;
+/// UTF-16 units of the result of an agent swarm.
+pub const SWARM_UNITS: u64 = 16_000;
+/// UTF-16 units of one agent's summary in it.
+pub const SWARM_SUMMARY_UNITS: u64 = 1_000;
 
 /// Milliseconds from the editor's end to the end of the adapter.
 pub const SHUTDOWN_MS: u64 = 4_000;

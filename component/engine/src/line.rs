@@ -66,7 +66,11 @@ fn over(len: usize, limit: u64) -> bool {
 
 fn finish(line: &[u8], limit: u64) -> Line<'_> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if line.len() as u64 > limit { Line::TooLong } else { Line::Whole(line) }
+    if line.len() as u64 > limit {
+        Line::TooLong
+    } else {
+        Line::Whole(line)
+    }
 }
 
 #[cfg(test)]
@@ -97,7 +101,15 @@ mod tests {
     #[test]
     fn given_a_line_at_the_limit_and_one_past_it_when_cut_anywhere_then_the_same_lines() {
         let text = b"12345\n123456\n12345\r\n123456\r\nok\n1234567890\nend\n";
-        let want = ["12345", "<too long>", "12345", "<too long>", "ok", "<too long>", "end"];
+        let want = [
+            "12345",
+            "<too long>",
+            "12345",
+            "<too long>",
+            "ok",
+            "<too long>",
+            "end",
+        ];
         assert_eq!(lines(&[text], 5), want);
         for first in 0..text.len() {
             for second in first..text.len() {

@@ -2,8 +2,42 @@
 //!
 //! A version is never reused: what an older version cannot mean, it refuses.
 
+use alloc::format;
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+
+use crate::State;
+use crate::fault::Fault;
+
 /// Version of the saved state.
 pub const VERSION: u32 = 1;
+
+/// Writes the state.
+pub fn write(state: &State) -> Vec<u8> {
+    // Maps with text or number keys only: serialising them cannot fail. Should it ever, the
+    // empty state is refused by `read`.
+    serde_json::to_vec(state).unwrap_or_default()
+}
+
+/// Reads a state.
+///
+/// # Errors
+/// [`Fault::State`] for another version or damaged bytes.
+pub fn read(bytes: &[u8]) -> Result<State, Fault> {
+    #[derive(Deserialize)]
+    struct OnlyVersion {
+        version: u32,
+    }
+    let damaged = |e: serde_json::Error| Fault::State(format!("it is damaged ({e})"));
+    let OnlyVersion { version } = serde_json::from_slice(bytes).map_err(damaged)?;
+    if version != VERSION {
+        return Err(Fault::State(format!(
+            "it has version {version}, this engine reads {VERSION}"
+        )));
+    }
+    serde_json::from_slice(bytes).map_err(damaged)
+}
 
 /// Bytes as base64 text, for state that is not UTF-8.
 pub mod bytes {

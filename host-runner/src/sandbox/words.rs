@@ -6,13 +6,13 @@
 wasmtime::component::bindgen!({
     world: "acp-adapter",
     path: "../wit",
-    additional_derives: [PartialEq],
+    additional_derives: [PartialEq, Eq, Hash],
 });
 
 pub use airlock::adapter::acp_io::{Arrival as AcpArrival, Departure as AcpDeparture};
 pub use airlock::adapter::file_io::{
-    Arrival as FileArrival, Departure as FileDeparture, Facts as FileFacts, Handle, Kind as FileKind,
-    Refusal as FileRefusal, Root,
+    Arrival as FileArrival, Departure as FileDeparture, Facts as FileFacts, Handle,
+    Kind as FileKind, Refusal as FileRefusal, Root,
 };
 pub use airlock::adapter::host_io::{
     Arrival as HostArrival, Channel, Command, Departure as HostDeparture, Inherit,

@@ -1,0 +1,196 @@
+//! The ACP side: what an editor asks, in words that know no ACP version, and how it is
+//! answered. One connection speaks one version.
+//!
+//! Invariant: every request gets exactly one answer, and nothing but ACP goes out.
+
+pub mod v1;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::config::Agent;
+use crate::effect::Level;
+use crate::host::ListPage;
+use crate::limits;
+use crate::line::Lines;
+use crate::plumbing::Core;
+use crate::projection::Update;
+use crate::rpc::{Inbound, RpcError, Ticket, error};
+
+/// What an editor asks.
+#[derive(Debug)]
+pub enum Ask {
+    /// `initialize`: speak this version, or the newest that both know.
+    Initialize { requested: u16 },
+    /// `session/new`.
+    New { cwd: String },
+    /// `session/list`.
+    List {
+        cwd: Option<String>,
+        cursor: Option<String>,
+    },
+    /// `session/prompt`, with its text blocks joined.
+    Prompt { session_id: String, text: String },
+    /// `session/close`.
+    Close { session_id: String },
+}
+
+/// What an editor tells without wanting an answer.
+#[derive(Debug)]
+pub enum Tell {
+    /// `session/cancel`.
+    Cancel { session_id: String },
+    /// `$/cancel_request`, with the id as it was written.
+    CancelRequest { id: String },
+}
+
+/// How a prompt ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The agent is done.
+    EndTurn,
+    /// The editor cancelled it, or the Host ended it.
+    Cancelled,
+}
+
+/// The connection to the editor.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Editor {
+    /// Bytes to lines.
+    pub lines: Lines,
+    /// Requests without an answer yet.
+    pub inbound: Inbound,
+    initialized: bool,
+    sent: u64,
+    drained: u64,
+}
+
+impl Editor {
+    /// Whether `initialize` was answered.
+    pub fn initialized(&self) -> bool {
+        self.initialized
+    }
+
+    /// Bytes that wait for the editor.
+    pub fn waiting(&self) -> u64 {
+        self.sent.saturating_sub(self.drained)
+    }
+
+    /// Whether output is held back because the editor is slow (rule R7).
+    pub fn slow(&self) -> bool {
+        self.waiting() > limits::ACP_WAITING
+    }
+
+    /// The editor has taken this many bytes from the start.
+    pub fn drained(&mut self, count: u64) {
+        self.drained = self.drained.max(count);
+    }
+
+    /// Answers `initialize`. There is one version so far: it answers every request, and a
+    /// client that cannot speak it goes away by itself (ACP, version negotiation).
+    pub fn welcome(&mut self, core: &mut Core<'_>, ticket: Ticket, requested: u16, agent: &Agent) {
+        self.initialized = true;
+        if requested != v1::answers::VERSION {
+            core.note(
+                Level::Info,
+                format!("the editor asked for ACP v{requested}"),
+            );
+        }
+        self.answer(core, ticket, &v1::answers::initialize(agent));
+    }
+
+    /// Answers `session/new`.
+    pub fn created(
+        &mut self,
+        core: &mut Core<'_>,
+        ticket: Ticket,
+        session_id: &str,
+        about: Option<serde_json::Value>,
+    ) {
+        self.answer(core, ticket, &v1::answers::created(session_id, about));
+    }
+
+    /// Answers `session/list`.
+    pub fn listed(&mut self, core: &mut Core<'_>, ticket: Ticket, page: &ListPage) {
+        self.answer(core, ticket, &v1::answers::listed(page));
+    }
+
+    /// Answers `session/prompt`.
+    pub fn stopped(&mut self, core: &mut Core<'_>, ticket: Ticket, reason: StopReason) {
+        self.answer(core, ticket, &v1::answers::stopped(reason));
+    }
+
+    /// Answers `session/close`.
+    pub fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket) {
+        self.answer(core, ticket, &v1::answers::empty());
+    }
+
+    /// Answers with an error.
+    pub fn refuse(&mut self, core: &mut Core<'_>, ticket: Ticket, error: &RpcError) {
+        if let Some(id) = self.inbound.settle(ticket) {
+            self.error(core, Some(&id), error);
+        }
+    }
+
+    /// An error for an id, or for no id that could be made out.
+    pub fn error(&mut self, core: &mut Core<'_>, id: Option<&str>, error: &RpcError) {
+        self.send(core, |out| v1::answers::error(id, error, out));
+    }
+
+    /// Shows something of a turn.
+    pub fn update(&mut self, core: &mut Core<'_>, session_id: &str, update: &Update<'_>) {
+        self.send(core, |out| v1::encode::update(session_id, update, out));
+    }
+
+    /// Tells a session's name and date.
+    pub fn titled(
+        &mut self,
+        core: &mut Core<'_>,
+        session_id: &str,
+        title: &str,
+        updated_at: Option<&str>,
+    ) {
+        self.send(core, |out| {
+            v1::answers::session_info(session_id, title, updated_at, out)
+        });
+    }
+
+    fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, result: &RawValue) {
+        if let Some(id) = self.inbound.settle(ticket) {
+            self.send(core, |out| v1::answers::result(&id, result, out));
+        }
+    }
+
+    fn send(&mut self, core: &mut Core<'_>, write: impl FnOnce(&mut Vec<u8>)) {
+        self.sent += core.acp(write);
+    }
+
+    /// Reads a request's method and params.
+    ///
+    /// # Errors
+    /// The error to answer with.
+    pub fn ask(&self, method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError> {
+        if !self.initialized && method != "initialize" {
+            return Err(RpcError::new(
+                error::INVALID_REQUEST,
+                "The connection is not initialized. Send initialize first.",
+            ));
+        }
+        if self.initialized && method == "initialize" {
+            return Err(RpcError::new(
+                error::INVALID_REQUEST,
+                "The connection is already initialized.",
+            ));
+        }
+        v1::decode::request(method, params)
+    }
+
+    /// Reads a notification; those that mean nothing here are `None`.
+    pub fn tell(&self, method: &str, params: Option<&RawValue>) -> Option<Tell> {
+        v1::decode::notification(method, params)
+    }
+}

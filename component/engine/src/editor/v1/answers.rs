@@ -1,0 +1,118 @@
+//! ACP v1 answers, errors and the small notifications, as lines.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use crate::config::Agent;
+use crate::editor::StopReason;
+use crate::host::ListPage;
+use crate::rpc::RpcError;
+
+/// The version that is spoken.
+pub const VERSION: u16 = 1;
+
+/// Result of `initialize`. No prompt, MCP or authentication capability is claimed that is
+/// not there.
+pub fn initialize(agent: &Agent) -> Box<RawValue> {
+    raw(&json!({
+        "protocolVersion": VERSION,
+        "agentCapabilities": { "sessionCapabilities": { "list": {}, "close": {} } },
+        "authMethods": [],
+        "agentInfo": { "name": agent.name, "title": agent.title, "version": agent.version },
+    }))
+}
+
+/// Result of `session/new`; what the Host says of the session goes into `_meta`.
+pub fn created(session_id: &str, about: Option<Value>) -> Box<RawValue> {
+    let mut result = json!({ "sessionId": session_id });
+    if let Some(about) = about {
+        result["_meta"] = about;
+    }
+    raw(&result)
+}
+
+/// Result of `session/list`.
+pub fn listed(page: &ListPage) -> Box<RawValue> {
+    let sessions: Vec<Value> = page
+        .sessions
+        .iter()
+        .map(|item| {
+            let mut session = json!({
+                "sessionId": item.id, "cwd": item.cwd, "title": item.title
+            });
+            if let Some(at) = &item.updated_at {
+                session["updatedAt"] = json!(at);
+            }
+            session
+        })
+        .collect();
+    let mut result = json!({ "sessions": sessions });
+    if let Some(cursor) = &page.next_cursor {
+        result["nextCursor"] = json!(cursor);
+    }
+    raw(&result)
+}
+
+/// Result of `session/prompt`.
+pub fn stopped(reason: StopReason) -> Box<RawValue> {
+    raw(&json!({
+        "stopReason": match reason {
+            StopReason::EndTurn => "end_turn",
+            StopReason::Cancelled => "cancelled",
+        }
+    }))
+}
+
+/// Result of methods that only say yes.
+pub fn empty() -> Box<RawValue> {
+    raw(&json!({}))
+}
+
+/// `session_info_update`.
+pub fn session_info(session_id: &str, title: &str, updated_at: Option<&str>, out: &mut Vec<u8>) {
+    let mut update = json!({ "sessionUpdate": "session_info_update", "title": title });
+    if let Some(at) = updated_at {
+        update["updatedAt"] = json!(at);
+    }
+    line(
+        &json!({
+            "jsonrpc": "2.0",
+            "method": "session/update",
+            "params": { "sessionId": session_id, "update": update },
+        }),
+        out,
+    );
+}
+
+/// A result line. The id is written as it came.
+pub fn result(id: &str, result: &RawValue, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(result.get().as_bytes());
+    out.extend_from_slice(b"}\n");
+}
+
+/// An error line; without an id that could be made out it says `null`.
+pub fn error(id: Option<&str>, error: &RpcError, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.unwrap_or("null").as_bytes());
+    out.extend_from_slice(b",\"error\":");
+    out.extend_from_slice(raw(error).get().as_bytes());
+    out.extend_from_slice(b"}\n");
+}
+
+fn line(message: &Value, out: &mut Vec<u8>) {
+    out.extend_from_slice(message.to_string().as_bytes());
+    out.push(b'\n');
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    // Only maps with text keys are written here: serialising them cannot fail.
+    to_raw_value(value).unwrap_or_default()
+}

@@ -1,0 +1,264 @@
+//! ACP v1 requests and notifications to [`Ask`] and [`Tell`]. What is checked here needs
+//! no session and no Host; the order of the checks is that of the Maka adapter.
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::editor::{Ask, Tell};
+use crate::limits;
+use crate::rpc::{RpcError, error};
+
+/// Reads a request.
+///
+/// # Errors
+/// Method not found, or invalid params with the field and a reason.
+pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError> {
+    match method {
+        "initialize" => initialize(read(method, params)?),
+        "session/new" => new(read(method, params)?),
+        "session/list" => list(read(method, params)?),
+        "session/prompt" => prompt(read(method, params)?),
+        "session/close" => {
+            let OfSession { session_id } = read(method, params)?;
+            Ok(Ask::Close {
+                session_id: session_id.into_owned(),
+            })
+        }
+        _ => Err(RpcError::with(
+            error::METHOD_NOT_FOUND,
+            "Method not found.",
+            serde_json::json!({ "method": method }),
+        )),
+    }
+}
+
+/// Reads a notification. Unknown ones, and those that cannot be read, are ignored: there
+/// is nobody to answer.
+pub fn notification(method: &str, params: Option<&RawValue>) -> Option<Tell> {
+    match method {
+        "session/cancel" => {
+            let OfSession { session_id } = read(method, params).ok()?;
+            Some(Tell::Cancel {
+                session_id: session_id.into_owned(),
+            })
+        }
+        "$/cancel_request" => {
+            let CancelRequest { request_id } = read(method, params).ok()?;
+            Some(Tell::CancelRequest {
+                id: request_id.get().to_string(),
+            })
+        }
+        _ => None,
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(method: &str, params: Option<&'a RawValue>) -> Result<T, RpcError> {
+    let text = params.map_or("{}", RawValue::get);
+    let text = if text == "null" { "{}" } else { text };
+    // A struct also reads from an array; params are objects.
+    if !text.starts_with('{') {
+        return Err(RpcError::params(method, "they are not an object"));
+    }
+    serde_json::from_str(text).map_err(|e| RpcError::params(method, &e.to_string()))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfSession<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CancelRequest<'a> {
+    #[serde(borrow)]
+    request_id: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Initialize {
+    protocol_version: u16,
+}
+
+fn initialize(params: Initialize) -> Result<Ask, RpcError> {
+    Ok(Ask::Initialize {
+        requested: params.protocol_version,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct New<'a> {
+    #[serde(borrow)]
+    cwd: Cow<'a, str>,
+    /// Required by the protocol; `null` counts as empty.
+    #[serde(borrow)]
+    mcp_servers: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    additional_directories: Option<Vec<&'a RawValue>>,
+}
+
+fn new(params: New<'_>) -> Result<Ask, RpcError> {
+    folder(&params.cwd)?;
+    if params
+        .mcp_servers
+        .is_some_and(|servers| !servers.is_empty())
+    {
+        return Err(RpcError::field(
+            "mcpServers",
+            "unsupported",
+            "MCP servers are not supported yet. Remove them from this agent's settings.",
+        ));
+    }
+    if params
+        .additional_directories
+        .is_some_and(|folders| !folders.is_empty())
+    {
+        return Err(RpcError::field(
+            "additionalDirectories",
+            "unsupported",
+            "Additional folders are not supported. Open the session in one folder.",
+        ));
+    }
+    Ok(Ask::New {
+        cwd: params.cwd.into_owned(),
+    })
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow, default)]
+    cwd: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    cursor: Option<Cow<'a, str>>,
+}
+
+fn list(params: List<'_>) -> Result<Ask, RpcError> {
+    if let Some(cwd) = &params.cwd {
+        folder(cwd)?;
+    }
+    Ok(Ask::List {
+        cwd: params.cwd.map(Cow::into_owned),
+        cursor: params.cursor.map(Cow::into_owned),
+    })
+}
+
+fn folder(cwd: &str) -> Result<(), RpcError> {
+    if !absolute(cwd) {
+        return Err(RpcError::field(
+            "cwd",
+            "must_be_absolute",
+            "cwd must be an absolute path.",
+        ));
+    }
+    if cwd.len() as u64 > limits::CWD {
+        return Err(RpcError::field(
+            "cwd",
+            "too_large",
+            "cwd is longer than 4,096 bytes.",
+        ));
+    }
+    Ok(())
+}
+
+/// Absolute on any system: `/x`, `C:\x`, `\\server\x`.
+fn absolute(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    path.starts_with('/')
+        || path.starts_with("\\\\")
+        || matches!(bytes, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Prompt<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    prompt: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    uri: Option<Cow<'a, str>>,
+}
+
+/// Text blocks joined by a blank line.
+fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
+    let mut blocks = Vec::with_capacity(params.prompt.len());
+    for block in &params.prompt {
+        let block: Block<'_> = serde_json::from_str(block.get())
+            .map_err(|e| RpcError::params("session/prompt", &e.to_string()))?;
+        blocks.push(block);
+    }
+    let links = blocks
+        .iter()
+        .filter(|block| block.kind == "resource_link")
+        .count() as u64;
+    if links > limits::RESOURCE_LINKS {
+        return Err(RpcError::field(
+            "prompt",
+            "too_many_attachments",
+            "A prompt takes at most 8 linked files.",
+        ));
+    }
+    if blocks
+        .iter()
+        .any(|block| !matches!(&*block.kind, "text" | "resource_link"))
+    {
+        return Err(RpcError::field(
+            "prompt",
+            "unsupported_content_type",
+            "A prompt takes text and links to local files only.",
+        ));
+    }
+    let mut texts: Vec<Cow<'_, str>> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        match (&*block.kind, block.text, block.uri) {
+            ("text", Some(text), _) => texts.push(text),
+            ("resource_link", _, Some(uri)) => return Err(link(&uri)),
+            _ => {
+                return Err(RpcError::params(
+                    "session/prompt",
+                    "a content block lacks its text or uri",
+                ));
+            }
+        }
+    }
+    Ok(Ask::Prompt {
+        session_id: params.session_id.into_owned(),
+        text: join(&texts),
+    })
+}
+
+/// Linked files are read by a later version; until then the answer says what to do.
+fn link(uri: &str) -> RpcError {
+    if uri.starts_with("file:") {
+        RpcError::field(
+            "prompt",
+            "linked_files_unsupported",
+            "Linked files are not supported yet. Name the file's path in the text instead.",
+        )
+    } else {
+        RpcError::field(
+            "prompt",
+            "unsupported_resource_uri",
+            "Only links to local files (file:) can be used.",
+        )
+    }
+}
+
+fn join(texts: &[Cow<'_, str>]) -> String {
+    texts.join("\n\n")
+}

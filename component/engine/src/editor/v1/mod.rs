@@ -1,0 +1,5 @@
+//! ACP v1: requests in, answers and updates out.
+
+pub mod answers;
+pub mod decode;
+pub mod encode;

@@ -1,0 +1,241 @@
+//! Requests to the Host: which are on their way, which wait for a slot or a connection.
+//!
+//! Invariants: at most [`limits::MAKA_IN_FLIGHT`] are on their way; a request that timed
+//! out keeps its slot until its answer comes; every request is answered once, if only by
+//! the loss of the connection.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::host::SessionKey;
+use crate::input::Timer;
+use crate::limits;
+use crate::rpc::Ticket;
+
+/// Number of a request; `r<number>` on the wire.
+pub type CallId = u64;
+
+/// What an answer is for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// The Host lives, or is ready.
+    Status,
+    /// A session for the editor.
+    Create { ticket: Ticket, session_id: String },
+    /// The name of the model's connection, for a session just made.
+    Models {
+        ticket: Ticket,
+        session_id: String,
+        about: Value,
+        slug: String,
+    },
+    /// A page of sessions.
+    List { ticket: Ticket },
+    /// A session's name.
+    Title { session: SessionKey },
+    /// A feed.
+    Open { session: SessionKey, feed: u64 },
+    /// Rows of a feed.
+    Page { session: SessionKey, feed: u64 },
+    /// A turn.
+    Start {
+        session: SessionKey,
+        turn_id: String,
+    },
+    /// What became of a turn.
+    Query {
+        session: SessionKey,
+        turn_id: String,
+    },
+    /// The end of our turn.
+    Stop {
+        session: SessionKey,
+        turn_id: String,
+    },
+    /// The end of another client's turn.
+    StopForeign { session: SessionKey },
+    /// Nobody waits for the answer.
+    Nobody,
+}
+
+impl Purpose {
+    /// Whether it may use the slots kept for control.
+    fn control(&self) -> bool {
+        !matches!(
+            self,
+            Purpose::Create { .. }
+                | Purpose::Models { .. }
+                | Purpose::List { .. }
+                | Purpose::Title { .. }
+                | Purpose::Page { .. }
+        )
+    }
+
+    /// Whether it means nothing on another connection.
+    fn bound(&self) -> bool {
+        matches!(
+            self,
+            Purpose::Page { .. } | Purpose::Nobody | Purpose::Status
+        )
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Call {
+    /// Its number.
+    pub id: CallId,
+    /// Its operation.
+    pub operation: String,
+    /// What its answer is for.
+    pub purpose: Purpose,
+    /// When it has waited long enough.
+    pub timer: Option<Timer>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Waiting {
+    call: Call,
+    #[serde(with = "crate::snapshot::bytes")]
+    line: Vec<u8>,
+}
+
+/// The table.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Calls {
+    next: CallId,
+    flight: BTreeMap<CallId, Call>,
+    waiting: VecDeque<Waiting>,
+}
+
+impl Calls {
+    /// A fresh number.
+    pub fn number(&mut self) -> CallId {
+        self.next += 1;
+        self.next
+    }
+
+    /// Queues a request; [`Calls::pull`] gives it back when it may go.
+    pub fn push(&mut self, call: Call, line: Vec<u8>) {
+        self.waiting.push_back(Waiting { call, line });
+    }
+
+    /// The next request that may go now.
+    pub fn pull(&mut self) -> Option<Vec<u8>> {
+        let used = self.flight.len() as u64;
+        let ordinary = used < limits::MAKA_IN_FLIGHT - limits::MAKA_CONTROL_SLOTS;
+        let any = used < limits::MAKA_IN_FLIGHT;
+        let at = self
+            .waiting
+            .iter()
+            .position(|w| ordinary || (any && w.call.purpose.control()))?;
+        let Waiting { call, line } = self.waiting.remove(at)?;
+        self.flight.insert(call.id, call);
+        Some(line)
+    }
+
+    /// A request that had no need to wait is on its way.
+    pub fn sent(&mut self, call: Call) {
+        self.flight.insert(call.id, call);
+    }
+
+    /// An answer came: frees the slot. `None` for a number that is not on its way.
+    pub fn answered(&mut self, id: CallId) -> Option<Call> {
+        self.flight.remove(&id)
+    }
+
+    /// A request waited long enough. On its way, its slot stays taken and nobody waits any
+    /// more; not yet sent, it is taken back. The flag says whether it was sent.
+    pub fn overdue(&mut self, id: CallId) -> Option<(Call, bool)> {
+        if let Some(call) = self.flight.get_mut(&id) {
+            let told = call.clone();
+            call.purpose = Purpose::Nobody;
+            call.timer = None;
+            return Some((told, true));
+        }
+        let at = self.waiting.iter().position(|w| w.call.id == id)?;
+        self.waiting.remove(at).map(|w| (w.call, false))
+    }
+
+    /// The connection is gone: everything on its way, in order.
+    pub fn lost(&mut self) -> Vec<Call> {
+        self.waiting.retain(|w| !w.call.purpose.bound());
+        core::mem::take(&mut self.flight).into_values().collect()
+    }
+
+    /// There will be no connection: everything that waits, in order.
+    pub fn hopeless(&mut self) -> Vec<Call> {
+        core::mem::take(&mut self.waiting)
+            .into_iter()
+            .map(|w| w.call)
+            .collect()
+    }
+
+    /// Whether something waits for a connection.
+    pub fn wanting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether an answer other than a probe's is outstanding.
+    pub fn outstanding(&self) -> bool {
+        self.flight
+            .values()
+            .any(|call| call.purpose != Purpose::Status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn push(calls: &mut Calls, purpose: Purpose) -> CallId {
+        let id = calls.number();
+        calls.push(
+            Call {
+                id,
+                operation: String::new(),
+                purpose,
+                timer: None,
+            },
+            vec![id as u8],
+        );
+        id
+    }
+
+    #[test]
+    fn given_a_flood_of_listings_when_a_stop_comes_then_it_still_finds_a_slot() {
+        let mut calls = Calls::default();
+        for ticket in 0..70 {
+            push(&mut calls, Purpose::List { ticket });
+        }
+        let mut sent = 0;
+        while calls.pull().is_some() {
+            sent += 1;
+        }
+        assert_eq!(sent, 60);
+        let stop = push(&mut calls, Purpose::StopForeign { session: 1 });
+        assert_eq!(calls.pull(), Some(vec![stop as u8]));
+        for _ in 0..3 {
+            push(&mut calls, Purpose::StopForeign { session: 1 });
+            assert!(calls.pull().is_some());
+        }
+        push(&mut calls, Purpose::StopForeign { session: 1 });
+        assert_eq!(calls.pull(), None, "64 are on their way");
+    }
+
+    #[test]
+    fn given_a_request_on_its_way_when_overdue_then_its_slot_stays_taken() {
+        let mut calls = Calls::default();
+        let id = push(&mut calls, Purpose::List { ticket: 1 });
+        calls.pull();
+        let (call, sent) = calls.overdue(id).unwrap();
+        assert_eq!((call.purpose, sent), (Purpose::List { ticket: 1 }, true));
+        assert_eq!(calls.answered(id).unwrap().purpose, Purpose::Nobody);
+        assert!(calls.answered(id).is_none());
+    }
+}

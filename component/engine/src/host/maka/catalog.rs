@@ -1,0 +1,416 @@
+//! Sessions of the Host: making them, listing them, their names.
+
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::effect::FileDeparture;
+use crate::host::{Fact, Failure, ListItem, ListPage, SessionKey};
+use crate::input::{FileArrival, FileRefusal, Root};
+use crate::limits;
+use crate::plumbing::FileOwner;
+use crate::rpc::Ticket;
+
+use super::calls::Purpose;
+use super::wire::current::{self as w, op};
+use super::{Answer, Cx, Due, Maka, failure};
+
+/// A listing that waits for its folder or for the Host.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Listing {
+    ticket: Ticket,
+    /// As asked for, then as it really is.
+    cwd: Option<String>,
+    cursor: Option<Cursor>,
+}
+
+/// What an editor's list cursor means: exactly these three keys, as base64url JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cursor {
+    revision: String,
+    cursor: String,
+    cwd: Option<String>,
+}
+
+impl Maka {
+    /// `session.create`, with an id of ours.
+    pub(super) fn create(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, cwd: &str) {
+        if self.ending {
+            return cx.answer(Fact::Refused {
+                ticket,
+                failure: failure::closing(op::CREATE),
+            });
+        }
+        let session_id = cx.core.uuid();
+        let input = json!({
+            "sessionId": session_id,
+            "workspace": { "kind": "host_path", "path": cwd },
+            "modelTarget": { "kind": "default" },
+        });
+        self.call(
+            cx,
+            op::CREATE,
+            input,
+            Purpose::Create { ticket, session_id },
+            None,
+        );
+    }
+
+    pub(super) fn created(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        session_id: String,
+        answer: Answer<'_>,
+    ) {
+        let item = match &answer {
+            Answer::Result(result) => serde_json::from_str::<w::CatalogItem<'_>>(result.get()).ok(),
+            _ => None,
+        };
+        let Some(item) = item.filter(|item| item.id == session_id) else {
+            let mut failure = answer.failure(op::CREATE);
+            failure.data["sessionId"] = json!(session_id);
+            return cx.answer(Fact::Refused { ticket, failure });
+        };
+        // The session stands. What follows is only to tell the model's name, and may fail.
+        let about = json!({ "model": item.model });
+        let slug = item.llm_connection_slug.unwrap_or_default().into_owned();
+        self.ask_models(
+            cx,
+            json!({ "kind": "start" }),
+            ticket,
+            session_id,
+            about,
+            slug,
+        );
+    }
+
+    fn ask_models(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        input: Value,
+        ticket: Ticket,
+        session_id: String,
+        about: Value,
+        slug: String,
+    ) {
+        let purpose = Purpose::Models {
+            ticket,
+            session_id,
+            about,
+            slug,
+        };
+        self.call(cx, op::MODELS, input, purpose, Some(limits::MAKA_MODELS_MS));
+    }
+
+    pub(super) fn models(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        session_id: String,
+        mut about: Value,
+        slug: &str,
+        answer: Answer<'_>,
+    ) {
+        let page = match &answer {
+            Answer::Result(result) => serde_json::from_str::<w::Models<'_>>(result.get()).ok(),
+            _ => None,
+        };
+        if let Some(page) = page {
+            let found = page
+                .items
+                .iter()
+                .find(|item| item.slug.as_deref() == Some(slug));
+            if let Some(found) = found {
+                about["connection"] = json!(found.name);
+            } else if let Some(cursor) = page.next_cursor {
+                // The cursor goes back as it came; a catalog that changed is read no further.
+                let input = json!({
+                    "kind": "continue", "revision": page.revision, "cursor": cursor
+                });
+                let slug = slug.to_string();
+                return self.ask_models(cx, input, ticket, session_id, about, slug);
+            }
+        }
+        let about = Some(json!({ "maka": about }));
+        cx.answer(Fact::Created {
+            ticket,
+            session_id,
+            about,
+        });
+    }
+
+    /// `session/list`: the cursor is read, then the folder, then the Host is asked.
+    pub(super) fn list(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        cwd: Option<String>,
+        cursor: Option<String>,
+    ) {
+        if self.ending {
+            return cx.answer(Fact::Refused {
+                ticket,
+                failure: failure::closing(op::CATALOG),
+            });
+        }
+        let cursor = match cursor.map(|text| Cursor::read(&text)).transpose() {
+            Ok(cursor) => cursor,
+            Err(failure) => return cx.answer(Fact::Refused { ticket, failure }),
+        };
+        match cwd {
+            Some(cwd) => {
+                let lexical = normal(&cwd);
+                let stat = FileDeparture::Stat(Root::Linked, lexical.clone());
+                cx.core.file(FileOwner::MakaList(ticket), stat);
+                let listing = Listing {
+                    ticket,
+                    cwd: Some(lexical),
+                    cursor,
+                };
+                self.listings.insert(ticket, listing);
+            }
+            None => {
+                let cwd = cursor.as_ref().and_then(|cursor| cursor.cwd.clone());
+                self.ask_list(
+                    cx,
+                    Listing {
+                        ticket,
+                        cwd,
+                        cursor,
+                    },
+                );
+            }
+        }
+    }
+
+    /// The folder of a listing as it really is; a folder that is gone keeps its name.
+    pub(super) fn folder_found(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: u64,
+        arrival: Option<FileArrival>,
+    ) {
+        let Some(mut listing) = self.listings.remove(&ticket) else {
+            return;
+        };
+        let refuse = |cx: &mut Cx<'_, '_>, failure: Failure| {
+            cx.answer(Fact::Refused { ticket, failure });
+        };
+        match arrival {
+            Some(FileArrival::Facts(facts)) => listing.cwd = Some(facts.canonical_path),
+            Some(FileArrival::Refused(FileRefusal::Error(name)))
+                if name == "ENOENT" || name == "ENOTDIR" => {}
+            // Not allowed to look: the name as given is all there is.
+            Some(FileArrival::Refused(FileRefusal::NotAllowed)) => {}
+            Some(FileArrival::Refused(FileRefusal::Error(name))) => {
+                return refuse(cx, failure::folder(&name));
+            }
+            _ => return refuse(cx, failure::folder("internal_failure")),
+        }
+        let other = |cursor: &Cursor| cursor.cwd.is_some() && cursor.cwd != listing.cwd;
+        if listing.cursor.as_ref().is_some_and(other) {
+            return refuse(cx, failure::cursor("cursor_cwd_mismatch"));
+        }
+        self.ask_list(cx, listing);
+    }
+
+    fn ask_list(&mut self, cx: &mut Cx<'_, '_>, listing: Listing) {
+        let input = match &listing.cursor {
+            None => json!({ "kind": "list_start" }),
+            Some(Cursor {
+                revision, cursor, ..
+            }) => {
+                json!({ "kind": "list_continue", "revision": revision, "cursor": cursor })
+            }
+        };
+        let ticket = listing.ticket;
+        self.listings.insert(ticket, listing);
+        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, None);
+    }
+
+    pub(super) fn listed(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, answer: Answer<'_>) {
+        let Some(listing) = self.listings.remove(&ticket) else {
+            return;
+        };
+        let page = match &answer {
+            Answer::Result(result) => serde_json::from_str::<w::Catalog<'_>>(result.get()).ok(),
+            _ => None,
+        };
+        let told = match page {
+            Some(page) if page.kind == "revision_changed" => Err(failure::cursor("stale_cursor")),
+            Some(page) if page.kind == "page" => listing.page(page),
+            Some(_) => Err(failure::catalog_read(op::CATALOG, "invalid_projection")),
+            None => Err(answer.failure(op::CATALOG)),
+        };
+        cx.answer(match told {
+            Ok(page) => Fact::Listed { ticket, page },
+            Err(failure) => Fact::Refused { ticket, failure },
+        });
+    }
+
+    /// A session changed. Names are asked for a little later, all at once: a turn changes
+    /// its session many times.
+    pub(super) fn catalog_changed(&mut self, cx: &mut Cx<'_, '_>, session_id: &str) {
+        let attached = self
+            .feeds
+            .iter()
+            .find(|(_, attached)| attached.session_id == session_id);
+        let Some((key, _)) = attached else { return };
+        self.renamed.insert(*key);
+        if self.naming.is_none() && !self.ending {
+            self.naming = Some(cx.arm(Due::Titles, limits::MAKA_TITLES_MS));
+        }
+    }
+
+    pub(super) fn ask_titles(&mut self, cx: &mut Cx<'_, '_>) {
+        self.naming = None;
+        if self.link.ready().is_none() {
+            return;
+        }
+        let keys: BTreeSet<SessionKey> = core::mem::take(&mut self.renamed);
+        for key in keys {
+            let Some(attached) = self.feeds.get(&key) else {
+                continue;
+            };
+            let input = json!({ "kind": "get", "sessionId": attached.session_id });
+            let purpose = Purpose::Title { session: key };
+            self.call(
+                cx,
+                op::CATALOG,
+                input,
+                purpose,
+                Some(limits::MAKA_MODELS_MS),
+            );
+        }
+    }
+
+    pub(super) fn title(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, answer: Answer<'_>) {
+        let Answer::Result(result) = answer else {
+            return;
+        };
+        let Ok(catalog) = serde_json::from_str::<w::Catalog<'_>>(result.get()) else {
+            return;
+        };
+        if let Some(session) = catalog.session
+            && !session.name.is_empty()
+        {
+            let title = session.name.to_string();
+            let updated_at = session.last_used_at.and_then(stamp);
+            let _fine = cx.tell(key, Fact::Titled { title, updated_at });
+        }
+    }
+}
+
+impl Listing {
+    /// One page of the Host is one page of the editor, filtered by folder.
+    fn page(&self, page: w::Catalog<'_>) -> Result<ListPage, Failure> {
+        let revision = page.revision.unwrap_or_default();
+        let next_cursor = match page.next_cursor {
+            Some(next) => Some(self.next(&revision, &next)?),
+            None => None,
+        };
+        let sessions = page
+            .sessions
+            .into_iter()
+            .filter(|item| item.kind.is_none() && item.subagent.is_none())
+            .filter_map(|item| self.item(item))
+            .collect();
+        Ok(ListPage {
+            sessions,
+            next_cursor,
+        })
+    }
+
+    fn item(&self, item: w::CatalogItem<'_>) -> Option<ListItem> {
+        let cwd = item.workspace?.host_cwd;
+        if self.cwd.as_deref().is_some_and(|wanted| wanted != cwd) {
+            return None;
+        }
+        Some(ListItem {
+            id: item.id.into_owned(),
+            cwd: cwd.into_owned(),
+            title: item.name.into_owned(),
+            updated_at: item.last_used_at.and_then(stamp),
+        })
+    }
+
+    fn next(&self, revision: &str, next: &str) -> Result<String, Failure> {
+        if self
+            .cursor
+            .as_ref()
+            .is_some_and(|cursor| cursor.cursor == next)
+        {
+            return Err(failure::catalog_read(op::CATALOG, "repeated_cursor"));
+        }
+        let cursor = Cursor {
+            revision: revision.into(),
+            cursor: next.into(),
+            cwd: self.cwd.clone(),
+        };
+        let text = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&cursor).unwrap_or_default());
+        if next.len() as u64 > limits::HOST_CURSOR || text.len() as u64 > limits::LIST_CURSOR {
+            return Err(failure::cursor_too_large());
+        }
+        Ok(text)
+    }
+}
+
+impl Cursor {
+    fn read(text: &str) -> Result<Cursor, Failure> {
+        Cursor::decode(text).ok_or_else(|| failure::cursor("invalid_cursor"))
+    }
+
+    fn decode(text: &str) -> Option<Cursor> {
+        if text.is_empty() || text.len() as u64 > limits::LIST_CURSOR {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let cursor: Cursor = serde_json::from_slice(&bytes).ok()?;
+        let hex = cursor.revision.strip_prefix("sha256:")?;
+        let sound = hex.len() == 64
+            && hex
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            && (1..=limits::HOST_CURSOR).contains(&(cursor.cursor.len() as u64))
+            && cursor.cwd.as_ref().is_none_or(|cwd| {
+                cwd.starts_with('/') && cwd.len() as u64 <= limits::CWD && normal(cwd) == *cwd
+            });
+        sound.then_some(cursor)
+    }
+}
+
+/// A path without `.`, `..` and doubled slashes, by its letters alone.
+fn normal(path: &str) -> String {
+    let mut parts: alloc::vec::Vec<&str> = alloc::vec::Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let mut text = String::new();
+    for part in &parts {
+        text.push('/');
+        text.push_str(part);
+    }
+    if text.is_empty() {
+        "/".to_string()
+    } else {
+        text
+    }
+}
+
+/// ISO 8601 in UTC with milliseconds; `None` when it cannot be written.
+fn stamp(ms: i64) -> Option<String> {
+    let at = chrono::DateTime::from_timestamp_millis(ms)?;
+    Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
+}

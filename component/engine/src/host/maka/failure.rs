@@ -1,0 +1,190 @@
+//! The one table of what can go wrong at a Maka Host, in words for people and with the
+//! data that programs know from Maka's own adapter (its sections 4.1 and 4.2).
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use serde_json::{Value, json};
+
+use super::wire::current::{self as w, op};
+use crate::host::Failure;
+
+fn host(operation: &str, code: &str, message: String) -> Failure {
+    Failure {
+        rejected: false,
+        message,
+        data: json!({ "source": "runtime_host", "operation": operation, "code": code }),
+    }
+}
+
+fn extend(mut failure: Failure, key: &str, value: Value) -> Failure {
+    failure.data[key] = value;
+    failure
+}
+
+/// A typed error answer of the Host.
+pub fn operation(operation: &str, code: &str, message: &str) -> Failure {
+    let rejected = matches!(code, "invalid_request" | "not_found");
+    let verb = if rejected { "rejected" } else { "could not do" };
+    let advice = match code {
+        "session_busy" => " Another turn is running: wait for it, or cancel it.",
+        "session_archived" => " Unarchive the session in Maka first.",
+        "host_draining" => " The Host is shutting down: try again when it is back.",
+        _ => "",
+    };
+    let said = if message.is_empty() { code } else { message };
+    Failure {
+        rejected,
+        ..host(
+            operation,
+            code,
+            format!("The Runtime Host {verb} {operation}: {said}.{advice}"),
+        )
+    }
+}
+
+/// The connection broke, or an answer took too long.
+pub fn interrupted(operation: &str, reason: &str, dispatched: bool) -> Failure {
+    let words = if dispatched {
+        format!("The connection to the Runtime Host was lost before {operation} was answered.")
+    } else {
+        format!("The Runtime Host could not be reached for {operation}.")
+    };
+    let failure = host(operation, "request_interrupted", words);
+    let failure = extend(failure, "reason", json!(reason));
+    extend(
+        failure,
+        "dispatch",
+        json!(if dispatched {
+            "dispatched"
+        } else {
+            "not_dispatched"
+        }),
+    )
+}
+
+/// The feed of a session cannot go on.
+pub fn subscription(reason: &str) -> Failure {
+    let failure = host(
+        op::OPEN,
+        "subscription_failure",
+        format!("The Runtime Host's feed of this session broke ({reason}). Send the prompt again."),
+    );
+    extend(failure, "reason", json!(reason))
+}
+
+/// A listing that contradicts itself.
+pub fn catalog_read(operation: &str, reason: &str) -> Failure {
+    let failure = host(
+        operation,
+        "catalog_read_failure",
+        format!("The Runtime Host's answer to {operation} cannot be used ({reason})."),
+    );
+    extend(failure, "reason", json!(reason))
+}
+
+/// An answer that does not have the shape of its operation.
+pub fn internal(operation: &str) -> Failure {
+    host(
+        operation,
+        "internal_failure",
+        format!("The Runtime Host's answer to {operation} cannot be used."),
+    )
+}
+
+/// No connection; the sentence says what to do.
+pub fn connect(reason: &str, sentence: &str) -> Failure {
+    let failure = host("connect", "connection_failed", sentence.to_string());
+    extend(failure, "reason", json!(reason))
+}
+
+/// The Host speaks another epoch.
+pub fn epoch(hosts: u64) -> Failure {
+    let failure = connect(
+        "incompatible_epoch",
+        &format!(
+            "The Maka Host speaks compatibility epoch {hosts}, this Airlock speaks {}. \
+             Update the older of the two.",
+            w::EPOCH
+        ),
+    );
+    let failure = extend(failure, "hostEpoch", json!(hosts));
+    extend(failure, "adapterEpoch", json!(w::EPOCH))
+}
+
+/// Nobody can say what became of a turn.
+pub fn outcome_unknown(attempts: u64, cause: Option<Value>) -> Failure {
+    let failure = host(
+        op::QUERY,
+        "outcome_unknown",
+        "The turn was sent, but the Runtime Host cannot be asked what became of it. \
+         Look at the session before you send the prompt again."
+            .to_string(),
+    );
+    let failure = extend(failure, "reason", json!("admission_query_failed"));
+    let failure = extend(failure, "attempts", json!(attempts));
+    extend(failure, "cause", cause.unwrap_or(Value::Null))
+}
+
+/// A question to the user that the editor cannot show yet.
+pub fn unsupported_interaction(kind: &str) -> Failure {
+    Failure {
+        rejected: false,
+        message: format!(
+            "The agent asked for a {} and this connection cannot show it. The turn was stopped; \
+             nothing was approved, and the session goes on.",
+            kind.replace('_', " ")
+        ),
+        data: json!({ "source": "adapter", "code": "unsupported_interaction", "kind": kind }),
+    }
+}
+
+/// A prompt that the Host would not take.
+pub fn prompt_rejected(sentence: &str) -> Failure {
+    Failure {
+        rejected: true,
+        message: sentence.to_string(),
+        data: json!({ "field": "prompt", "reason": "runtime_host_admission_rejected" }),
+    }
+}
+
+/// A list cursor that cannot be used.
+pub fn cursor(reason: &str) -> Failure {
+    let message = match reason {
+        "stale_cursor" => "The list has changed. Start listing again without a cursor.",
+        "cursor_cwd_mismatch" => "The cursor belongs to a listing of another folder.",
+        _ => "The cursor cannot be read. Start listing again without a cursor.",
+    };
+    Failure {
+        rejected: true,
+        message: message.to_string(),
+        data: json!({ "reason": reason }),
+    }
+}
+
+/// The Host's own cursor is too large to hand on.
+pub fn cursor_too_large() -> Failure {
+    host(
+        op::CATALOG,
+        "cursor_too_large",
+        "The Runtime Host's list cursor is too large.".to_string(),
+    )
+}
+
+/// The folder of a listing cannot be looked at.
+pub fn folder(errno: &str) -> Failure {
+    Failure {
+        rejected: false,
+        message: format!("The folder cannot be read ({errno})."),
+        data: json!({ "source": "filesystem", "operation": "cwd.realpath", "code": errno }),
+    }
+}
+
+/// The adapter is about to end.
+pub fn closing(operation: &str) -> Failure {
+    host(
+        operation,
+        "registry_closed",
+        "The adapter is shutting down.".to_string(),
+    )
+}

@@ -1,0 +1,321 @@
+//! Frames of a feed, in sequence, to facts.
+//!
+//! Invariant: a frame is handled only if it is the next one of the feed's Host process;
+//! anything else, and any text that does not join, makes the feed recover.
+
+use alloc::string::ToString;
+
+use serde_json::value::RawValue;
+
+use crate::effect::Level;
+use crate::host::{Fact, Heard, SessionKey};
+use crate::limits;
+use crate::projection::{Call, Speaker, Stream, ToolFact};
+
+use super::feed::{Feed, Root};
+use super::results;
+use super::turn::Turn;
+use super::wire::current::{self as w, kind};
+use super::{Cx, Due, Maka, failure};
+
+impl Maka {
+    /// A frame with a subscription id. Those of a feed that was let go are ignored.
+    pub(super) fn frame(&mut self, cx: &mut Cx<'_, '_>, frame: &w::Frame<'_>, line: &[u8]) {
+        let Some(key) = self.subscriptions.get(&*frame.subscription_id).copied() else {
+            return;
+        };
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        if let Feed::Hydrating { frames, .. } = &mut attached.feed {
+            if frames.len() as u64 >= limits::MAKA_HELD_FRAMES {
+                return self.recover(cx, key, "slow_consumer");
+            }
+            if let Ok(line) = core::str::from_utf8(line) {
+                frames.push_back(line.to_string());
+            }
+            return;
+        }
+        self.in_sequence(cx, key, frame);
+    }
+
+    /// Handles the frames that came while stored rows were read.
+    pub(super) fn replay_held(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        key: SessionKey,
+        number: u64,
+        frames: impl Iterator<Item = alloc::string::String>,
+    ) {
+        for line in frames {
+            // One of them may break the feed, or end what it was wanted for.
+            if self
+                .feeds
+                .get(&key)
+                .is_none_or(|attached| attached.number != number)
+            {
+                return;
+            }
+            if let Ok(frame) = serde_json::from_str::<w::Frame<'_>>(&line) {
+                self.in_sequence(cx, key, &frame);
+            }
+        }
+    }
+
+    fn in_sequence(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, frame: &w::Frame<'_>) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        if frame.host_epoch != attached.epoch {
+            return self.recover(cx, key, "host_epoch_changed");
+        }
+        if frame.sequence != attached.next_sequence {
+            return self.recover(cx, key, "sequence_gap");
+        }
+        attached.next_sequence += 1;
+        if attached.unproven && frame.kind != kind::CLOSED {
+            attached.unproven = false;
+            let due = Due::Recovered {
+                session: key,
+                feed: attached.number,
+            };
+            cx.arm(due, limits::MAKA_RECOVERED_MS);
+        }
+        match &*frame.kind {
+            kind::DELTA => {
+                if let Some(delta) = &frame.delta {
+                    self.delta(cx, key, delta);
+                }
+            }
+            kind::EVENT => {
+                if let Some(event) = frame.event {
+                    self.event(cx, key, event);
+                }
+            }
+            kind::ADVANCED => {
+                let Some(attached) = self.feeds.get_mut(&key) else {
+                    return;
+                };
+                attached.watermark = Some(frame.through_sequence);
+                self.read_on(cx, key);
+            }
+            kind::PROJECTION => {
+                match frame
+                    .snapshot
+                    .map(|text| serde_json::from_str::<w::Snapshot<'_>>(text.get()))
+                {
+                    Some(Ok(snapshot)) => self.next_snapshot(cx, key, &snapshot),
+                    _ => self.recover(cx, key, "projection_revision_invalid"),
+                }
+            }
+            kind::CLOSED if frame.reason == "slow_consumer" => {
+                self.gone(key);
+                self.recover(cx, key, "slow_consumer");
+            }
+            kind::CLOSED => {
+                self.gone(key);
+                let failure = failure::subscription(&frame.reason);
+                self.feed_failed(cx, key, failure);
+            }
+            _ => {}
+        }
+    }
+
+    /// The Host closed the subscription itself: there is nothing to close.
+    fn gone(&mut self, key: SessionKey) {
+        if let Some(subscription) = self.feeds.get_mut(&key).and_then(|a| a.subscription.take()) {
+            self.subscriptions.remove(&subscription);
+        }
+    }
+
+    /// Whether a frame is about our turn and somebody still looks at it.
+    fn ours(&self, key: SessionKey, turn_id: &str) -> bool {
+        self.feeds
+            .get(&key)
+            .and_then(|attached| attached.turn.as_ref())
+            .is_some_and(|turn| turn.observed() && turn.id == turn_id)
+    }
+
+    fn delta(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, delta: &w::Delta<'_>) {
+        if !self.ours(key, &delta.turn_id) {
+            return;
+        }
+        let speaker = match &*delta.kind {
+            "text" => Speaker::Agent,
+            "thinking" => Speaker::Thought,
+            _ => return,
+        };
+        let message_id = &*delta.message_id;
+        let mut heard = Heard::Fine;
+        if !delta.text.is_empty() || delta.reset {
+            let (start, text) = (delta.start_offset, &*delta.text);
+            let reset = delta.reset;
+            heard = cx.tell(
+                key,
+                Fact::TextGrew {
+                    speaker,
+                    message_id,
+                    start,
+                    text,
+                    reset,
+                },
+            );
+        }
+        if heard == Heard::Fine && delta.complete {
+            let length = delta.start_offset + utf16(&delta.text);
+            heard = cx.tell(
+                key,
+                Fact::TextCompleted {
+                    speaker,
+                    message_id,
+                    length,
+                },
+            );
+        }
+        if heard == Heard::Gap {
+            self.recover(cx, key, "sequence_gap");
+        }
+    }
+
+    fn event(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, text: &RawValue) {
+        let Ok(event) = serde_json::from_str::<w::Event<'_>>(text.get()) else {
+            cx.core
+                .note(Level::Warn, "the Host sent an event that cannot be read");
+            return;
+        };
+        if !self.ours(key, &event.turn_id) {
+            return;
+        }
+        let id = &*event.tool_use_id;
+        let chunk = event.chunk.and_then(results::progress).unwrap_or_default();
+        let fact = match &*event.kind {
+            "tool_start" => ToolFact::Started {
+                id,
+                call: Call {
+                    name: event.tool_name.as_deref().unwrap_or(id),
+                    display_name: event.display_name.as_deref(),
+                    kind: results::kind(event.activity_kind.as_deref()),
+                    operation_id: event.operation_id.as_deref(),
+                    step_id: event.step_id.as_deref(),
+                },
+            },
+            "tool_output_delta" => ToolFact::Output {
+                id,
+                seq: event.seq.unwrap_or_default(),
+                stream: match event.stream.as_deref() {
+                    Some("stderr") => Stream::Stderr,
+                    _ => Stream::Stdout,
+                },
+                chunk: &chunk,
+                redacted: event.redacted,
+            },
+            "tool_progress" => ToolFact::Progress { id, text: &chunk },
+            "tool_result_preview" => match event.content {
+                Some(content) => ToolFact::Preview {
+                    id,
+                    json: content.get(),
+                },
+                None => return,
+            },
+            "tool_result" => ToolFact::Announced {
+                id,
+                errored: event.status.as_deref() == Some("errored"),
+                duration_ms: event.duration_ms,
+            },
+            _ => return,
+        };
+        let announced = matches!(fact, ToolFact::Announced { .. });
+        let _fine = cx.tell(key, Fact::Tool(fact));
+        if announced {
+            self.read_on(cx, key);
+        }
+    }
+
+    fn next_snapshot(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, snapshot: &w::Snapshot<'_>) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        if snapshot.projection_revision <= attached.revision {
+            return self.recover(cx, key, "projection_revision_invalid");
+        }
+        attached.revision = snapshot.projection_revision;
+        self.snapshot(cx, key, snapshot);
+        self.progress(cx, key);
+    }
+
+    /// Takes in what a snapshot says of turns and of questions to the user.
+    pub(super) fn snapshot(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        key: SessionKey,
+        snapshot: &w::Snapshot<'_>,
+    ) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        attached.root = snapshot.root_turn.as_ref().map(Root::of);
+        let Some(turn) = attached.turn.as_mut().filter(|turn| turn.dispatched()) else {
+            return;
+        };
+        let ours = snapshot
+            .root_turn
+            .as_ref()
+            .filter(|root| root.turn_id == turn.id);
+        let vanished = ours.is_none() && turn.seen_as_root && turn.ended.is_none();
+        if let Some(root) = ours {
+            turn.seen_as_root = true;
+            turn.told(root);
+        }
+        let asked = snapshot
+            .interactions
+            .pending
+            .iter()
+            .find(|i| i.turn_id == turn.id);
+        if let Some(interaction) = asked.filter(|_| turn.observed() && turn.ended.is_none()) {
+            let failure = failure::unsupported_interaction(&interaction.request.kind);
+            cx.core.note(
+                Level::Info,
+                "the turn asks for something that cannot be shown: stopping it",
+            );
+            // The whole feed is let go, so that nothing more of it is taken in.
+            self.feed_failed(cx, key, failure);
+        } else if vanished && turn_goes_on(turn) {
+            self.recover(cx, key, "projection_revision_invalid");
+        }
+    }
+
+    /// The same for a feed whose stored rows are still to be read: nothing is decided yet.
+    pub(super) fn snapshot_hydrating(&mut self, key: SessionKey, snapshot: &w::Snapshot<'_>) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        attached.root = snapshot.root_turn.as_ref().map(Root::of);
+        let Some(turn) = &mut attached.turn else {
+            return;
+        };
+        if let Some(root) = snapshot
+            .root_turn
+            .as_ref()
+            .filter(|root| root.turn_id == turn.id)
+        {
+            turn.seen_as_root = true;
+            turn.told(root);
+        }
+        if let Feed::Hydrating { hydration, .. } = &mut attached.feed {
+            let asked = snapshot
+                .interactions
+                .pending
+                .iter()
+                .find(|i| i.turn_id == turn.id);
+            hydration.asked = asked.map(|interaction| interaction.request.kind.to_string());
+        }
+    }
+}
+
+fn turn_goes_on(turn: &Turn) -> bool {
+    turn.observed() && matches!(turn.stop, super::turn::Stop::No)
+}
+
+fn utf16(text: &str) -> u64 {
+    text.encode_utf16().count() as u64
+}

@@ -1,0 +1,270 @@
+//! One turn of ours: what is known of it, and what has to happen next.
+//!
+//! [`Turn::step`] is the whole rule: it looks at the facts and names the one thing that is
+//! due. Invariants: `turn.start` is sent at most once, `turn.stop` is sent at most once and
+//! only with the exact run, and the turn is settled exactly once.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::failure;
+use super::wire::current as w;
+use crate::host::{Failure, Outcome};
+use crate::input::Timer;
+use crate::limits;
+
+/// A turn of ours.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Turn {
+    /// Chosen by us.
+    pub id: String,
+    /// What the user wrote.
+    pub text: String,
+    /// What is known of its admission.
+    pub admission: Admission,
+    /// Whether a snapshot showed it as the session's root turn.
+    pub seen_as_root: bool,
+    /// The watermark when it was sent: its rows come after it.
+    pub cut: Option<u64>,
+    /// How it ended, as the Host says.
+    pub ended: Option<Ended>,
+    /// Whether everything stored was read after the end.
+    pub finale: Finale,
+    /// Why it is given up.
+    pub breaking: Option<Failure>,
+    /// The one Stop.
+    pub stop: Stop,
+}
+
+/// What is known of a turn's admission.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Admission {
+    /// Nothing was sent.
+    Preparing,
+    /// `turn.start` is on its way.
+    Asked,
+    /// Its answer was lost; `turn.query` finds out.
+    Unknown(Query),
+    /// It runs, or ran.
+    Admitted { run_id: String },
+    /// It certainly does not run.
+    Refused,
+    /// Nobody can say.
+    Untold(Failure),
+}
+
+/// The reader of a lost admission.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Query {
+    /// Attempts that failed.
+    pub failed: u64,
+    /// The pause before the next.
+    pub pause: Option<Timer>,
+    /// Data of the last failure.
+    pub cause: Option<serde_json::Value>,
+}
+
+/// How a turn ended, as the Host says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Ended {
+    /// Well.
+    Completed,
+    /// With a class and perhaps a message.
+    Failed {
+        class: String,
+        message: Option<String>,
+    },
+    /// By somebody.
+    Aborted { source: String },
+}
+
+/// Reading everything stored after the end, from the cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Finale {
+    /// The turn still goes on.
+    NotYet,
+    /// To be begun.
+    Due,
+    /// Begun.
+    Reading,
+    /// Done.
+    Done,
+}
+
+/// The one Stop of a turn.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Stop {
+    /// Nobody wants it.
+    No,
+    /// Wanted, not sent: the run is not known yet.
+    Wanted,
+    /// On its way.
+    Sent,
+    /// Answered, or not needed; with why it failed.
+    Done(Option<Failure>),
+}
+
+/// The one thing that is due.
+#[derive(Debug)]
+pub enum Step {
+    /// Nothing: a fact is missing.
+    Wait,
+    /// Send `turn.stop` for this run.
+    SendStop(String),
+    /// Read everything stored, from the cut.
+    Reread,
+    /// It is over.
+    Settle(Outcome),
+}
+
+impl Turn {
+    /// Before anything was sent.
+    pub fn new(id: String, text: String) -> Turn {
+        Turn {
+            id,
+            text,
+            admission: Admission::Preparing,
+            seen_as_root: false,
+            cut: None,
+            ended: None,
+            finale: Finale::NotYet,
+            breaking: None,
+            stop: Stop::No,
+        }
+    }
+
+    /// Whether `turn.start` was sent.
+    pub fn dispatched(&self) -> bool {
+        !matches!(self.admission, Admission::Preparing)
+    }
+
+    /// Whether the Host's frames about it are still of interest.
+    pub fn observed(&self) -> bool {
+        self.dispatched() && self.breaking.is_none()
+    }
+
+    /// Somebody wants it to end.
+    pub fn want_stop(&mut self) {
+        if matches!(self.stop, Stop::No) {
+            self.stop = Stop::Wanted;
+        }
+    }
+
+    /// It cannot go on; the first reason stays.
+    pub fn break_off(&mut self, failure: Failure) {
+        if self.breaking.is_none() {
+            self.breaking = Some(failure);
+        }
+        self.want_stop();
+    }
+
+    /// The Host's word on it.
+    pub fn told(&mut self, turn: &w::Turn<'_>) {
+        if !matches!(self.admission, Admission::Admitted { .. }) {
+            self.admission = Admission::Admitted {
+                run_id: turn.run_id.clone().into_owned(),
+            };
+        }
+        if !w::live(&turn.status) && self.ended.is_none() {
+            self.end(match &*turn.status {
+                "completed" => Ended::Completed,
+                "failed" => Ended::Failed {
+                    class: turn
+                        .failure_class
+                        .clone()
+                        .unwrap_or("unknown".into())
+                        .into_owned(),
+                    message: turn.failure_message.clone().map(Into::into),
+                },
+                _ => Ended::Aborted {
+                    source: turn
+                        .abort_source
+                        .clone()
+                        .unwrap_or("unknown".into())
+                        .into_owned(),
+                },
+            });
+        }
+    }
+
+    /// It ended.
+    pub fn end(&mut self, ended: Ended) {
+        if ended == Ended::Completed && self.finale == Finale::NotYet {
+            self.finale = Finale::Due;
+        }
+        self.ended = Some(ended);
+    }
+
+    /// The feed is gone: a finale that was begun on it is begun anew on the next.
+    pub fn reread(&mut self) {
+        if self.finale == Finale::Reading {
+            self.finale = Finale::Due;
+        }
+    }
+
+    /// A question what became of it failed. Gives the pause before the next in
+    /// milliseconds; after the last there is none, and nobody can say.
+    pub fn query_failed(&mut self, cause: serde_json::Value) -> Option<u64> {
+        let Admission::Unknown(query) = &mut self.admission else {
+            return None;
+        };
+        query.failed += 1;
+        query.cause = Some(cause);
+        if query.failed < limits::MAKA_ADMISSION_QUERIES {
+            return Some(limits::MAKA_ADMISSION_WAIT_MS << (query.failed - 1));
+        }
+        let failure = failure::outcome_unknown(query.failed, query.cause.take());
+        self.admission = Admission::Untold(failure);
+        None
+    }
+
+    /// What is due.
+    pub fn step(&mut self) -> Step {
+        match &mut self.stop {
+            Stop::No => self.step_unstopped(),
+            Stop::Wanted => match (&self.admission, &self.ended) {
+                (Admission::Admitted { run_id }, None) => Step::SendStop(run_id.clone()),
+                (Admission::Asked | Admission::Unknown(_), None) => Step::Wait,
+                // Ended, never sent, certainly refused, or untold: there is nothing to stop.
+                _ => Step::Settle(self.given_up(None)),
+            },
+            Stop::Sent => Step::Wait,
+            Stop::Done(failure) => {
+                let failure = failure.take();
+                Step::Settle(self.given_up(failure))
+            }
+        }
+    }
+
+    fn step_unstopped(&self) -> Step {
+        match (&self.ended, self.finale) {
+            (None, _) | (Some(Ended::Completed), Finale::NotYet | Finale::Reading) => Step::Wait,
+            (Some(Ended::Completed), Finale::Due) => Step::Reread,
+            (Some(Ended::Completed), Finale::Done) => Step::Settle(Outcome::Completed),
+            (Some(Ended::Failed { class, message }), _) => Step::Settle(Outcome::Failed {
+                class: class.clone(),
+                message: message.clone(),
+            }),
+            (Some(Ended::Aborted { source }), _) => Step::Settle(Outcome::Aborted {
+                source: source.clone(),
+            }),
+        }
+    }
+
+    /// The outcome after a Stop: an unknown admission is worse news than what broke it.
+    fn given_up(&self, stop: Option<Failure>) -> Outcome {
+        let untold = match &self.admission {
+            Admission::Untold(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        match &self.breaking {
+            Some(breaking) => Outcome::Broken {
+                failure: untold.unwrap_or(breaking.clone()),
+            },
+            None => Outcome::Stopped {
+                failure: untold.or(stop),
+            },
+        }
+    }
+}

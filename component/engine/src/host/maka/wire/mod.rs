@@ -1,0 +1,6 @@
+//! The Maka wire: one module an epoch, because the wire is closed-schema and every
+//! incompatible change raises the epoch. Everything outside takes the names from here.
+
+pub mod epoch39;
+
+pub use epoch39 as current;

@@ -1,0 +1,168 @@
+//! The Host side. A Host module turns its wire into facts and takes commands; nothing
+//! else crosses. No ACP version is known here.
+
+pub mod maka;
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::plumbing::Core;
+use crate::projection::{Speaker, ToolFact};
+use crate::rpc::Ticket;
+
+/// Stands for a session inside the engine; never used twice.
+pub type SessionKey = u32;
+
+/// What the sessions ask of a Host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Command {
+    /// Make a session in this absolute folder. Answered with [`Fact::Created`] or
+    /// [`Fact::Refused`].
+    Create { ticket: Ticket, cwd: String },
+    /// A page of all sessions. Answered with [`Fact::Listed`] or [`Fact::Refused`].
+    List {
+        ticket: Ticket,
+        cwd: Option<String>,
+        cursor: Option<String>,
+    },
+    /// Start a turn. Answered with facts about it and, once, [`Fact::Settled`].
+    Start {
+        session: SessionKey,
+        session_id: String,
+        turn_id: String,
+        text: String,
+    },
+    /// Stop the session's own turn: exactly one Stop, and only if it was admitted.
+    /// [`Fact::Settled`] follows when that is certain.
+    Stop { session: SessionKey },
+    /// Stop a live turn of another client, as an editor's cancel asks.
+    StopForeign { session: SessionKey },
+    /// Let go of a session: stop what runs, close its feed. Answered with [`Fact::Closed`].
+    Close { session: SessionKey, ticket: Ticket },
+    /// The editor is slow: let go of the session's feed until [`Command::Resume`].
+    Pause { session: SessionKey },
+    /// The editor reads again.
+    Resume { session: SessionKey },
+    /// Stop all turns, then close; [`Fact::Ended`] follows.
+    Shutdown,
+}
+
+/// What a Host tells of a session, or in answer to a command.
+#[derive(Debug)]
+pub enum Fact<'a> {
+    /// A session was made.
+    Created {
+        ticket: Ticket,
+        session_id: String,
+        about: Option<Value>,
+    },
+    /// A page of sessions.
+    Listed { ticket: Ticket, page: ListPage },
+    /// A command came to nothing.
+    Refused { ticket: Ticket, failure: Failure },
+    /// A message grew at this UTF-16 offset; `reset` starts it anew.
+    TextGrew {
+        speaker: Speaker,
+        message_id: &'a str,
+        start: u64,
+        text: &'a str,
+        reset: bool,
+    },
+    /// A message is complete at this length.
+    TextCompleted {
+        speaker: Speaker,
+        message_id: &'a str,
+        length: u64,
+    },
+    /// The stored form of a message.
+    TextIs {
+        speaker: Speaker,
+        message_id: &'a str,
+        text: &'a str,
+    },
+    /// Something about a tool.
+    Tool(ToolFact<'a>),
+    /// The session's turn is over.
+    Settled { turn_id: &'a str, outcome: Outcome },
+    /// The session's name or date changed.
+    Titled {
+        title: String,
+        updated_at: Option<String>,
+    },
+    /// The session was let go.
+    Closed {
+        ticket: Ticket,
+        failure: Option<Failure>,
+    },
+    /// After [`Command::Shutdown`]: nothing is left open.
+    Ended,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Outcome {
+    /// By itself, and everything stored was read.
+    Completed,
+    /// The Host says that it failed.
+    Failed {
+        class: String,
+        message: Option<String>,
+    },
+    /// The Host stopped it, not asked by us.
+    Aborted { source: String },
+    /// Stopped as asked, or never admitted.
+    Stopped { failure: Option<Failure> },
+    /// It could not be started or observed; if it was admitted, it was stopped.
+    Broken { failure: Failure },
+}
+
+/// Why something at the Host came to nothing, for people and for programs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The request itself was at fault (`invalid_request`, `not_found`).
+    pub rejected: bool,
+    /// A sentence.
+    pub message: String,
+    /// The error's data: `source`, `operation`, `code`, ...
+    pub data: Value,
+}
+
+/// One page of sessions.
+#[derive(Clone, Debug)]
+pub struct ListPage {
+    /// In the Host's order.
+    pub sessions: alloc::vec::Vec<ListItem>,
+    /// For the next page.
+    pub next_cursor: Option<String>,
+}
+
+/// One listed session.
+#[derive(Clone, Debug)]
+pub struct ListItem {
+    /// Session id.
+    pub id: String,
+    /// Absolute working folder.
+    pub cwd: String,
+    /// Name for people.
+    pub title: String,
+    /// ISO 8601, UTC, milliseconds; absent when it cannot be written.
+    pub updated_at: Option<String>,
+}
+
+/// Hears the facts of a Host.
+pub trait Listener {
+    /// One fact; `session` where it is about one.
+    fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
+}
+
+/// What hearing a fact showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Heard {
+    /// It fits.
+    Fine,
+    /// Something before it is missing: the Host module reads again from what is stored.
+    Gap,
+}

@@ -1,0 +1,119 @@
+//! What the editor asks of the sessions.
+
+use crate::config::Agent;
+use crate::editor::{Ask, StopReason, Tell};
+use crate::host::{Command, SessionKey};
+use crate::plumbing::Core;
+use crate::rpc::{RpcError, Ticket};
+
+use super::prompt::Waiting;
+use super::{Sessions, State};
+
+impl Sessions {
+    /// A request; it is answered now, or by a later fact.
+    pub fn ask(&mut self, core: &mut Core<'_>, agent: &Agent, ticket: Ticket, ask: Ask) {
+        match ask {
+            Ask::Initialize { requested } => {
+                self.editor.welcome(core, ticket, requested, agent);
+            }
+            Ask::New { cwd } => self.commands.push_back(Command::Create { ticket, cwd }),
+            Ask::List { cwd, cursor } => {
+                self.commands.push_back(Command::List {
+                    ticket,
+                    cwd,
+                    cursor,
+                });
+            }
+            Ask::Prompt { session_id, text } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.prompt(core, key, Waiting { ticket, text }),
+                None => self
+                    .editor
+                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+            },
+            Ask::Close { session_id } => match self.owned.remove(&session_id) {
+                Some(key) => self.close(core, key, ticket),
+                None => self
+                    .editor
+                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+            },
+        }
+    }
+
+    /// A notification. After the editor's end they mean nothing.
+    pub fn tell(&mut self, core: &mut Core<'_>, tell: Tell) {
+        match tell {
+            Tell::Cancel { session_id } => {
+                if let Some(key) = self.owned.get(&session_id).copied() {
+                    self.cancel(core, key);
+                }
+            }
+            Tell::CancelRequest { id } => {
+                let Some(ticket) = self.editor.inbound.ticket(&id) else {
+                    return;
+                };
+                if let Some(key) = self.of_ticket(ticket) {
+                    self.cancel_prompt(core, key, ticket);
+                }
+            }
+        }
+    }
+
+    fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
+        if let Some(session) = self.open.get_mut(&key) {
+            session.waiting.push_back(waiting);
+            self.next(core, key);
+        }
+    }
+
+    /// Every prompt of the session, and a live turn of another client.
+    fn cancel(&mut self, core: &mut Core<'_>, key: SessionKey) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        for waiting in session.waiting.drain(..) {
+            self.editor
+                .stopped(core, waiting.ticket, StopReason::Cancelled);
+        }
+        if let Some(prompt) = &mut session.running {
+            prompt.cancel();
+            self.commands.push_back(Command::Stop { session: key });
+        }
+        self.commands
+            .push_back(Command::StopForeign { session: key });
+    }
+
+    /// One prompt, as `$/cancel_request` asks. The others go on.
+    fn cancel_prompt(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        if let Some(prompt) = &mut session.running
+            && prompt.ticket() == ticket
+        {
+            prompt.cancel();
+            self.commands.push_back(Command::Stop { session: key });
+        } else if let Some(at) = session.waiting.iter().position(|w| w.ticket == ticket) {
+            session.waiting.remove(at);
+            self.editor.stopped(core, ticket, StopReason::Cancelled);
+        }
+    }
+
+    /// The session is no longer owned from here on; what runs is cancelled and answered.
+    fn close(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        session.state = State::Closing;
+        for waiting in session.waiting.drain(..) {
+            self.editor
+                .stopped(core, waiting.ticket, StopReason::Cancelled);
+        }
+        if let Some(prompt) = &mut session.running {
+            prompt.cancel();
+        }
+        self.commands.push_back(Command::Close {
+            session: key,
+            ticket,
+        });
+    }
+}

@@ -1,0 +1,224 @@
+//! What the Host tells, and what the editor sees of it.
+
+use alloc::format;
+use alloc::string::String;
+
+use serde_json::json;
+
+use crate::editor::StopReason;
+use crate::effect::Level;
+use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
+use crate::limits;
+use crate::plumbing::Core;
+use crate::projection::{End, Failure, Projection};
+use crate::rpc::{RpcError, Ticket, error};
+
+use super::{Feed, Sessions, State};
+
+impl Listener for Sessions {
+    fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard {
+        match fact {
+            Fact::TextGrew {
+                speaker,
+                message_id,
+                start,
+                text,
+                reset,
+            } => {
+                return self.shown(core, session, |projection| {
+                    projection.text_grew(speaker, message_id, start, text, reset)
+                });
+            }
+            Fact::TextCompleted {
+                speaker,
+                message_id,
+                length,
+            } => {
+                return self.shown(core, session, |projection| {
+                    projection.text_completed(speaker, message_id, length)
+                });
+            }
+            Fact::TextIs {
+                speaker,
+                message_id,
+                text,
+            } => {
+                return self.shown(core, session, |projection| {
+                    projection.text_is(speaker, message_id, text)
+                });
+            }
+            Fact::Tool(fact) => {
+                return self.shown(core, session, |projection| projection.tool(fact));
+            }
+            Fact::Settled { turn_id, outcome } => {
+                if let Some(key) = session {
+                    self.settled(core, key, turn_id, outcome);
+                }
+            }
+            Fact::Titled { title, updated_at } => {
+                if let Some(key) = session {
+                    self.titled(core, key, title, updated_at.as_deref());
+                }
+            }
+            Fact::Created {
+                ticket,
+                session_id,
+                about,
+            } => {
+                self.adopt(session_id.clone());
+                self.editor.created(core, ticket, &session_id, about);
+            }
+            Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
+            Fact::Refused { ticket, failure } => {
+                self.editor.refuse(core, ticket, &refusal(&failure));
+            }
+            Fact::Closed { ticket, failure } => {
+                if let Some(key) = session {
+                    self.open.remove(&key);
+                }
+                match failure {
+                    Some(failure) => self.editor.refuse(core, ticket, &refusal(&failure)),
+                    None => self.editor.closed(core, ticket),
+                }
+            }
+            Fact::Ended => {}
+        }
+        Heard::Fine
+    }
+}
+
+impl Sessions {
+    fn shown(
+        &mut self,
+        core: &mut Core<'_>,
+        session: Option<SessionKey>,
+        into: impl FnOnce(&mut Projection) -> Result<(), Failure>,
+    ) -> Heard {
+        let Some((key, session)) =
+            session.and_then(|key| self.open.get_mut(&key).map(|session| (key, session)))
+        else {
+            return Heard::Fine;
+        };
+        let Some(prompt) = &mut session.running else {
+            return Heard::Fine;
+        };
+        match prompt.take(into) {
+            Ok(()) => prompt.show(core, &mut self.editor, &session.id),
+            Err(Failure::StreamGap) => return Heard::Gap,
+            Err(failure) => {
+                core.note(
+                    Level::Warn,
+                    format!("the turn cannot be shown ({failure:?}): stopping it"),
+                );
+                self.commands.push_back(Command::Stop { session: key });
+            }
+        }
+        if prompt.held() > limits::HELD_TEXT && session.feed == Feed::Flowing {
+            session.feed = Feed::Paused;
+            self.commands.push_back(Command::Pause { session: key });
+        }
+        Heard::Fine
+    }
+
+    /// The turn is over: closes what is open on the screen, then answers.
+    fn settled(&mut self, core: &mut Core<'_>, key: SessionKey, turn_id: &str, outcome: Outcome) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        if session
+            .running
+            .as_ref()
+            .is_none_or(|prompt| prompt.turn_id() != turn_id)
+        {
+            return;
+        }
+        let Some(mut prompt) = session.running.take() else {
+            return;
+        };
+        let end = match &outcome {
+            Outcome::Completed => End::Completed,
+            Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
+            Outcome::Aborted { .. } | Outcome::Stopped { .. } => End::Cancelled,
+        };
+        let showing = session.state == State::Owned && !self.ending;
+        let finished = if prompt.unshowable().is_none() {
+            prompt.finish(end)
+        } else {
+            Ok(())
+        };
+        if showing && prompt.unshowable().is_none() {
+            prompt.show_all(core, &mut self.editor, &session.id);
+        }
+        session.feed = Feed::Flowing;
+        let ticket = prompt.ticket();
+        if prompt.cancelled() {
+            self.editor.stopped(core, ticket, StopReason::Cancelled);
+        } else if let Some(failure) = prompt.unshowable().or(finished.err()) {
+            self.editor.refuse(core, ticket, &unshowable(&failure));
+        } else {
+            self.answer(core, ticket, outcome);
+        }
+        self.next(core, key);
+    }
+
+    fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, outcome: Outcome) {
+        match outcome {
+            Outcome::Completed => self.editor.stopped(core, ticket, StopReason::EndTurn),
+            Outcome::Aborted { source } => {
+                core.note(Level::Info, format!("the Host ended the turn: {source}"));
+                self.editor.stopped(core, ticket, StopReason::Cancelled);
+            }
+            Outcome::Stopped { .. } => {
+                self.editor.stopped(core, ticket, StopReason::Cancelled);
+            }
+            Outcome::Failed { class, message } => {
+                let error = failed(&class, message.as_deref());
+                self.editor.refuse(core, ticket, &error);
+            }
+            Outcome::Broken { failure } => self.editor.refuse(core, ticket, &refusal(&failure)),
+        }
+    }
+
+    fn titled(&mut self, core: &mut Core<'_>, key: SessionKey, title: String, at: Option<&str>) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        if session.state != State::Owned || self.ending || session.title.as_ref() == Some(&title) {
+            return;
+        }
+        self.editor.titled(core, &session.id, &title, at);
+        session.title = Some(title);
+    }
+}
+
+/// A Host's refusal, as the editor gets it (Maka adapter, section 4.2).
+fn refusal(failure: &host::Failure) -> RpcError {
+    let code = if failure.rejected {
+        error::INVALID_PARAMS
+    } else {
+        error::INTERNAL
+    };
+    RpcError::with(code, failure.message.clone(), failure.data.clone())
+}
+
+/// A turn that the Host says has failed (decision: the reason is told, not hidden).
+fn failed(class: &str, message: Option<&str>) -> RpcError {
+    let words = match message {
+        Some(message) => format!("The turn failed ({class}): {message}"),
+        None => format!("The turn failed ({class})."),
+    };
+    RpcError::with(
+        error::INTERNAL,
+        words,
+        json!({ "source": "runtime_host", "failureClass": class, "message": message }),
+    )
+}
+
+/// What the Host sent cannot be shown (Maka adapter, section 4.1).
+fn unshowable(failure: &Failure) -> RpcError {
+    RpcError::with(
+        error::INTERNAL,
+        format!("{failure}"),
+        json!({ "source": "adapter", "code": failure.code() }),
+    )
+}

@@ -1,0 +1,163 @@
+//! Conversations, whatever the Host and whatever the ACP version: who owns which session,
+//! one running prompt each with the others waiting behind it, how a prompt ends.
+//!
+//! Invariants: a session runs at most one prompt of ours; every prompt is answered exactly
+//! once; after its answer nothing more is shown for it; a session that was closed shows
+//! nothing from that moment on.
+
+mod asks;
+mod facts;
+mod prompt;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use crate::editor::{Editor, StopReason};
+use crate::host::{Command, SessionKey};
+use crate::plumbing::Core;
+use crate::rpc::Ticket;
+
+use prompt::{Prompt, Waiting};
+
+/// All conversations of one connection.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Sessions {
+    /// The connection to the editor.
+    pub editor: Editor,
+    /// For the Host; taken by the engine after every line.
+    pub commands: VecDeque<Command>,
+    next_key: SessionKey,
+    owned: BTreeMap<String, SessionKey>,
+    open: BTreeMap<SessionKey, Session>,
+    ending: bool,
+}
+
+/// One conversation.
+#[derive(Debug, Serialize, Deserialize)]
+struct Session {
+    id: String,
+    title: Option<String>,
+    running: Option<Prompt>,
+    waiting: VecDeque<Waiting>,
+    state: State,
+    feed: Feed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
+    /// The editor may use it.
+    Owned,
+    /// `session/close` waits for what still runs.
+    Closing,
+}
+
+/// Whether the Host's feed goes on (rule R7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Feed {
+    Flowing,
+    /// Given up for a slow editor, to be read again later.
+    Paused,
+}
+
+impl Sessions {
+    /// The editor is gone: nothing new is taken in, everything is stopped.
+    pub fn shut_down(&mut self, core: &mut Core<'_>) {
+        if core::mem::replace(&mut self.ending, true) {
+            return;
+        }
+        for session in self.open.values_mut() {
+            for waiting in session.waiting.drain(..) {
+                self.editor
+                    .stopped(core, waiting.ticket, StopReason::Cancelled);
+            }
+            if let Some(prompt) = &mut session.running {
+                prompt.cancel();
+            }
+        }
+        self.commands.push_back(Command::Shutdown);
+    }
+
+    /// Whether the end has begun.
+    pub fn ending(&self) -> bool {
+        self.ending
+    }
+
+    /// The editor has taken bytes: shows what was held back.
+    pub fn flush(&mut self, core: &mut Core<'_>) {
+        let keys: alloc::vec::Vec<SessionKey> = self.open.keys().copied().collect();
+        for key in keys {
+            if self.editor.slow() {
+                return;
+            }
+            let Some(session) = self.open.get_mut(&key) else {
+                continue;
+            };
+            if let Some(prompt) = &mut session.running {
+                prompt.show(core, &mut self.editor, &session.id);
+            }
+            if session.feed == Feed::Paused && !self.editor.slow() {
+                session.feed = Feed::Flowing;
+                self.commands.push_back(Command::Resume { session: key });
+            }
+        }
+    }
+
+    /// Takes a session in.
+    fn adopt(&mut self, id: String) -> SessionKey {
+        let key = self.next_key;
+        self.next_key += 1;
+        self.owned.insert(id.clone(), key);
+        self.open.insert(
+            key,
+            Session {
+                id,
+                title: None,
+                running: None,
+                waiting: VecDeque::new(),
+                state: State::Owned,
+                feed: Feed::Flowing,
+            },
+        );
+        key
+    }
+
+    /// Starts the next waiting prompt, if none runs.
+    fn next(&mut self, core: &mut Core<'_>, key: SessionKey) {
+        let Some(session) = self.open.get_mut(&key) else {
+            return;
+        };
+        if session.running.is_some() || session.state == State::Closing {
+            return;
+        }
+        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {
+            return;
+        };
+        let turn_id = core.uuid();
+        session.running = Some(Prompt::new(ticket, &turn_id));
+        self.commands.push_back(Command::Start {
+            session: key,
+            session_id: session.id.clone(),
+            turn_id,
+            text,
+        });
+    }
+
+    /// The session whose running or waiting prompt has this ticket.
+    fn of_ticket(&self, ticket: Ticket) -> Option<SessionKey> {
+        self.open
+            .iter()
+            .find(|(_, session)| {
+                session
+                    .running
+                    .as_ref()
+                    .is_some_and(|prompt| prompt.ticket() == ticket)
+                    || session
+                        .waiting
+                        .iter()
+                        .any(|waiting| waiting.ticket == ticket)
+            })
+            .map(|(key, _)| *key)
+    }
+}

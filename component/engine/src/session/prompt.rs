@@ -1,0 +1,126 @@
+//! One running prompt: what its turn has shown, and what will become of it.
+
+use alloc::string::{String, ToString};
+
+use serde::{Deserialize, Serialize};
+
+use crate::editor::Editor;
+use crate::plumbing::Core;
+use crate::projection::{Failure, Projection};
+use crate::rpc::Ticket;
+
+/// A prompt behind a running one.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Its request.
+    pub ticket: Ticket,
+    /// Its text.
+    pub text: String,
+}
+
+/// A running prompt.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Prompt {
+    ticket: Ticket,
+    turn_id: String,
+    projection: Projection,
+    fate: Fate,
+}
+
+/// What will become of it. Cancelling wins over every failure.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum Fate {
+    /// It runs.
+    Open,
+    /// What the Host sent cannot be shown: the turn is being stopped.
+    Unshowable(Failure),
+    /// The editor wants it to end: nothing more is shown.
+    Cancelled,
+}
+
+impl Prompt {
+    /// Before anything was asked of the Host.
+    pub fn new(ticket: Ticket, turn_id: &str) -> Prompt {
+        Prompt {
+            ticket,
+            turn_id: turn_id.to_string(),
+            projection: Projection::new(turn_id),
+            fate: Fate::Open,
+        }
+    }
+
+    /// Its request.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Its turn.
+    pub fn turn_id(&self) -> &str {
+        &self.turn_id
+    }
+
+    /// The editor wants it to end.
+    pub fn cancel(&mut self) {
+        self.fate = Fate::Cancelled;
+    }
+
+    /// Whether the editor wanted it to end.
+    pub fn cancelled(&self) -> bool {
+        self.fate == Fate::Cancelled
+    }
+
+    /// Why it cannot be shown, if so.
+    pub fn unshowable(&self) -> Option<Failure> {
+        match &self.fate {
+            Fate::Unshowable(failure) => Some(*failure),
+            _ => None,
+        }
+    }
+
+    /// What is accepted but not shown yet, UTF-16 units.
+    pub fn held(&self) -> u64 {
+        self.projection.held_units()
+    }
+
+    /// Takes something in while it runs.
+    ///
+    /// # Errors
+    /// The first failure, once: from then on nothing is taken in.
+    pub fn take(
+        &mut self,
+        into: impl FnOnce(&mut Projection) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.fate != Fate::Open {
+            return Ok(());
+        }
+        match into(&mut self.projection) {
+            Err(Failure::StreamGap) => Err(Failure::StreamGap),
+            Err(failure) => {
+                self.fate = Fate::Unshowable(failure);
+                Err(failure)
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Shows what is pending, unless the editor is slow.
+    pub fn show(&mut self, core: &mut Core<'_>, editor: &mut Editor, session_id: &str) {
+        if !editor.slow() && self.fate == Fate::Open {
+            self.show_all(core, editor, session_id);
+        }
+    }
+
+    /// Shows what is pending, come what may: at the end of a turn.
+    pub fn show_all(&mut self, core: &mut Core<'_>, editor: &mut Editor, session_id: &str) {
+        self.projection
+            .drain(&mut |update| editor.update(core, session_id, &update));
+    }
+
+    /// Closes what is still open on the screen.
+    ///
+    /// # Errors
+    /// When the turn says that it is complete, but something announced is missing.
+    pub fn finish(&mut self, end: crate::projection::End) -> Result<(), Failure> {
+        self.projection.finish(end)
+    }
+}

@@ -1,0 +1,132 @@
+//! From a file, or from inside this program, to a component that can be instantiated.
+//!
+//! The built-in component was compiled by the build script; another one is compiled here
+//! and kept in the [`cache`](super::cache).
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::engine_config::engine_config;
+use super::instance::{Held, Instance, linker};
+use super::ticker::Ticker;
+use super::words::AcpAdapterPre;
+use super::{Limits, audit, cache};
+use crate::adapter::{Adapter, Factory, Failure};
+use crate::limits;
+
+/// The component as the build script left it, and compiled ahead of time.
+static WASM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/airlock.wasm"));
+static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/airlock.cwasm"));
+
+/// A component, audited and linked, ready to be instantiated for any connection.
+pub struct Sandbox {
+    pre: AcpAdapterPre<Held>,
+    limits: Limits,
+    ticker: Arc<Ticker>,
+}
+
+impl Sandbox {
+    /// The built-in component.
+    ///
+    /// # Errors
+    /// When this machine cannot run it: the sentence says why.
+    pub fn built_in(limits: Limits) -> Result<Sandbox> {
+        let engine = engine()?;
+        // SAFETY: these bytes were made by wasmtime in the build script of this program.
+        let component = match unsafe { Component::deserialize(&engine, COMPILED) } {
+            Ok(component) => component,
+            Err(error) => {
+                // A wasmtime of another build, or a machine that lacks something: compile.
+                tracing::info!(
+                    "the built-in compiled component does not load ({error:#}); compiling it"
+                );
+                cache::compiled(&engine, WASM)?
+            }
+        };
+        Sandbox::link(engine, &component, limits)
+    }
+
+    /// A component file, at most 16 MiB.
+    ///
+    /// # Errors
+    /// A sentence that names the file and what is wrong with it.
+    pub fn from_file(path: &Path, limits: Limits) -> Result<Sandbox> {
+        let name = path.display();
+        let mut wasm = Vec::new();
+        File::open(path)
+            .and_then(|file| {
+                file.take(limits::COMPONENT_BYTES + 1)
+                    .read_to_end(&mut wasm)
+            })
+            .with_context(|| format!("the component file {name} cannot be read"))?;
+        if wasm.len() as u64 > limits::COMPONENT_BYTES {
+            bail!(
+                "the component file {name} is larger than {} MiB",
+                limits::COMPONENT_BYTES >> 20
+            );
+        }
+        engine()
+            .and_then(|engine| {
+                let component = cache::compiled(&engine, &wasm)?;
+                Sandbox::link(engine, &component, limits)
+            })
+            .with_context(|| format!("{name} cannot be used"))
+    }
+
+    /// A component from memory, compiled anew.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn from_bytes(wasm: &[u8], limits: Limits) -> Result<Sandbox> {
+        let engine = engine()?;
+        let component = cache::compile(&engine, wasm)?;
+        Sandbox::link(engine, &component, limits)
+    }
+
+    fn link(engine: Engine, component: &Component, limits: Limits) -> Result<Sandbox> {
+        audit::audit(component, &engine)?;
+        let pre = linker(&engine)
+            .and_then(|linker| linker.instantiate_pre(component))
+            .and_then(AcpAdapterPre::new)
+            .map_err(|error| {
+                anyhow!("this component is refused: it does not fit the contract: {error:#}")
+            })?;
+        let ticker =
+            Ticker::start(engine).context("the sandbox could not start its clock thread")?;
+        Ok(Sandbox {
+            pre,
+            limits,
+            ticker: Arc::new(ticker),
+        })
+    }
+
+    fn instance(&self) -> Result<Instance, Failure> {
+        Instance::new(&self.pre, self.limits, &self.ticker)
+    }
+}
+
+impl Factory for Sandbox {
+    fn open(&self, config: &str, seed: &[u8; 32]) -> Result<Box<dyn Adapter>, Failure> {
+        Ok(Box::new(self.instance()?.open(config, seed)?))
+    }
+
+    fn restore(&self, config: &str, state: &[u8]) -> Result<Box<dyn Adapter>, Failure> {
+        Ok(Box::new(self.instance()?.restore(config, state)?))
+    }
+
+    fn describe(&self) -> Result<String, Failure> {
+        self.instance()?.describe()
+    }
+}
+
+fn engine() -> Result<Engine> {
+    engine_config(None)
+        .and_then(|config| Engine::new(&config))
+        .map_err(|error| anyhow!("the WebAssembly engine does not run on this machine: {error:#}"))
+}
