@@ -5,6 +5,7 @@
 //! Invariant: what a component may open is fixed before it is started.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
 use anyhow::{Context, Result, anyhow};
@@ -14,6 +15,7 @@ use crate::args::Options;
 use crate::config::{Host, configuration};
 use crate::discovery;
 use crate::drive::{Clock, Edge, SystemClock, drive};
+use crate::embedded;
 use crate::grants::Grants;
 use crate::journal::{Keeper, Recorder};
 use crate::sandbox::{Limits, Sandbox};
@@ -37,10 +39,15 @@ pub fn serve(options: &Options, editor: EditorPipe, mailbox: Mailbox) -> Result<
         .map_err(|error| anyhow!("the operating system gives no random bytes: {error}"))?;
     let factory = component(options)?;
     let recorder = match &options.record {
-        Some(path) => Some(Recorder::create(path, &config, &seed, &factory.describe()?)?),
+        Some(path) => Some(Recorder::create(
+            path,
+            &config,
+            &seed,
+            &factory.describe()?,
+        )?),
         None => None,
     };
-    let ports = Ports::new(mailbox.clone(), editor, grants(host, maka))
+    let ports = Ports::new(mailbox.clone(), editor, grants(host, options, maka)?)
         .context("the editor's pipe cannot be used")?
         .supervised_by(supervisor::this_program);
     let (keeper, first) = Keeper::open(Box::new(factory), config, seed, recorder, clock.now())?;
@@ -86,10 +93,19 @@ fn discovery_options(options: &Options) -> discovery::Options {
     }
 }
 
-fn grants(host: Host, maka: discovery::Options) -> Grants {
+/// What the component may open: one Host, and files that the editor names.
+fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Grants> {
+    let grants = Grants::standard();
     match host {
-        Host::Maka => Grants::standard().with_maka(maka),
-        Host::Embedded => Grants::standard(),
+        Host::Maka => Ok(grants.with_maka(maka)),
+        Host::Embedded => {
+            let world = embedded::World::new(embedded::Options {
+                script: options.embedded_script.clone(),
+                state_dir: options.embedded_state.clone(),
+                ..embedded::Options::default()
+            })?;
+            Ok(grants.with_embedded(move |stream| embedded::serve(stream, Arc::clone(&world))))
+        }
     }
 }
 

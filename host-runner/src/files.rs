@@ -122,7 +122,7 @@ impl Worker {
         let mut content = vec![0; length as usize];
         let mut filled = 0;
         while filled < content.len() {
-            match file.read_at(&mut content[filled..], offset + filled as u64) {
+            match file.read_at(&mut content[filled..], offset.saturating_add(filled as u64)) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -261,7 +261,7 @@ impl Grants {
 }
 
 /// `scheme://host:port` in lower case, with the port always there. `None` for anything but
-/// plain http and https, and for addresses with user names, which hide where they lead.
+/// http and https, and for addresses that hide where they lead.
 fn origin_of(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -270,10 +270,10 @@ fn origin_of(url: &str) -> Option<String> {
         "https" => "443",
         _ => return None,
     };
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    if authority.is_empty()
-        || authority.contains(|c: char| c == '@' || c.is_whitespace() || c.is_control())
-    {
+    let authority = rest.split(['/', '?', '#']).next()?;
+    // What readers of addresses disagree about (`@`, `\`) could lead elsewhere than it says.
+    let odd = |c: char| matches!(c, '@' | '\\') || c.is_whitespace() || c.is_control();
+    if authority.is_empty() || authority.contains(odd) {
         return None;
     }
     // An IPv6 address has colons of its own, inside brackets.

@@ -2,15 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal};
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 
 use host_runner::adapter::Factory;
-use host_runner::args::{Cli, Command, Level, Options, Replay};
+use host_runner::args::{Cli, Command, Level, Options, Prompt, Replay};
 use host_runner::connection;
 use host_runner::journal::{Broken, Outcome, replay};
+use host_runner::prompt;
 use host_runner::transport::{EditorPipe, Mailbox, raise_end, supervisor};
 
 /// Exit code when the component failed for good (`EX_SOFTWARE`).
@@ -21,7 +24,7 @@ fn main() -> ExitCode {
     log_to_stderr(options.log);
     let outcome = match command {
         Some(Command::Supervise(_)) => supervisor::main(),
-        Some(Command::Prompt(_)) => Err(anyhow!("this build has no prompt client")),
+        Some(Command::Prompt(what)) => prompt_once(what, &options),
         Some(Command::Replay(what)) => run_again(&what, &options),
         None if io::stdin().is_terminal() => Ok(introduce()),
         None => agent(&options),
@@ -36,11 +39,32 @@ fn agent(options: &Options) -> Result<u8> {
     connection::serve(options, editor, mailbox)
 }
 
+/// The agent on a thread, and the small client at the far end of its pipe.
+fn prompt_once(what: Prompt, options: &Options) -> Result<u8> {
+    let here = std::env::current_dir().context("the current folder cannot be used")?;
+    let question = prompt::Options {
+        cwd: what.cwd.map_or(here.clone(), |cwd| here.join(cwd)),
+        json: what.json,
+        text: what.text.join(" "),
+    };
+    let (near, far) = UnixStream::pair().context("no socket pair")?;
+    let editor = EditorPipe::over(near).context("no socket pair")?;
+    thread::scope(|scope| {
+        let agent = scope.spawn(|| connection::serve(options, editor, Mailbox::new()));
+        let code = prompt::run(far, question, &mut io::stdout(), &mut io::stderr());
+        agent.join().map_err(|_| anyhow!("the agent panicked"))??;
+        code
+    })
+}
+
 fn run_again(what: &Replay, options: &Options) -> Result<u8> {
     let name = what.recording.display();
     let file = File::open(&what.recording).with_context(|| format!("{name} cannot be read"))?;
-    let factory: Box<dyn Factory> =
-        if what.native { native()? } else { Box::new(connection::component(options)?) };
+    let factory: Box<dyn Factory> = if what.native {
+        native()?
+    } else {
+        Box::new(connection::component(options)?)
+    };
     let outcome = replay(BufReader::new(file), factory.as_ref())
         .with_context(|| format!("{name} cannot be run again"))?;
     println!("{outcome}");

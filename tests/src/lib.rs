@@ -1,1 +1,18 @@
-//! Shared test peers.
+//! The far ends of the engine, scripted for tests: a [`RecordedHost`] that plays what a
+//! real Host once said, a [`Desk`] with an editor, a clock and a Host around one engine,
+//! and an [`Oracle`] that knows what ACP allows.
+//!
+//! Nothing here may touch a socket, a real clock or wasmtime: what a test does is decided
+//! by the test alone. Invariant: the same test gives the same bytes every time.
+
+pub mod desk;
+pub mod names;
+pub mod oracle;
+pub mod recorded_host;
+pub mod recording;
+
+pub use desk::{Absent, Cut, Desk, Peer};
+pub use names::Names;
+pub use oracle::Oracle;
+pub use recorded_host::{RecordedHost, Report, Say};
+pub use recording::Recording;

@@ -24,6 +24,16 @@ pub fn compiled(engine: &Engine, wasm: &[u8]) -> Result<Component> {
     compiled_in(folder(), engine, wasm)
 }
 
+/// The component, compiled now.
+///
+/// # Errors
+/// As [`compiled`].
+pub fn compile(engine: &Engine, wasm: &[u8]) -> Result<Component> {
+    Component::new(engine, wasm).map_err(|error| {
+        anyhow!("it is not a WebAssembly component that can be compiled: {error:#}")
+    })
+}
+
 fn compiled_in(folder: Option<PathBuf>, engine: &Engine, wasm: &[u8]) -> Result<Component> {
     let file = folder.map(|folder| folder.join(key(engine, wasm)));
     if let Some(file) = &file {
@@ -35,9 +45,7 @@ fn compiled_in(folder: Option<PathBuf>, engine: &Engine, wasm: &[u8]) -> Result<
             }
         }
     }
-    let component = Component::new(engine, wasm).map_err(|error| {
-        anyhow!("it is not a WebAssembly component that can be compiled: {error:#}")
-    })?;
+    let component = compile(engine, wasm)?;
     if let Some(file) = &file
         && let Err(error) = keep(&component, file)
     {
@@ -130,4 +138,72 @@ fn ours(facts: &fs::Metadata, most: u32) -> Result<()> {
         facts.mode() & 0o777
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn setting() -> (tempfile::TempDir, PathBuf, Engine) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache/airlock");
+        (folder, cache, Engine::default())
+    }
+
+    const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+    fn kept(cache: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(cache).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    #[test]
+    fn given_a_component_when_compiled_then_it_is_kept_privately_and_loaded_the_next_time() {
+        let (_folder, cache, engine) = setting();
+        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        let [file] = &kept(&cache)[..] else {
+            panic!("one file: {:?}", kept(&cache))
+        };
+        assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(file).unwrap().mode() & 0o777, 0o600);
+        assert!(load(&engine, file).unwrap().is_some());
+        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        assert_eq!(kept(&cache).len(), 1);
+    }
+
+    #[test]
+    fn given_a_folder_that_others_may_write_when_loading_then_nothing_is_taken_from_it() {
+        let (_folder, cache, engine) = setting();
+        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        let file = kept(&cache).remove(0);
+        fs::set_permissions(&cache, fs::Permissions::from_mode(0o770)).unwrap();
+        let refused = format!("{:#}", load(&engine, &file).unwrap_err());
+        assert!(
+            refused.contains("is not private: its mode is 770, not 700"),
+            "{refused}"
+        );
+        fs::set_permissions(&cache, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(load(&engine, &file).is_err());
+    }
+
+    #[test]
+    fn given_a_damaged_file_when_loading_then_the_component_is_compiled_anew_and_replaces_it() {
+        let (_folder, cache, engine) = setting();
+        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        let file = kept(&cache).remove(0);
+        fs::write(&file, b"damaged").unwrap();
+        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        assert!(load(&engine, &file).unwrap().is_some());
+    }
+
+    #[test]
+    fn given_no_usable_folder_when_compiled_then_it_works_all_the_same() {
+        let (_folder, cache, engine) = setting();
+        fs::create_dir_all(cache.parent().unwrap()).unwrap();
+        fs::write(&cache, b"a file where the folder should be").unwrap();
+        assert!(compiled_in(Some(cache), &engine, EMPTY).is_ok());
+        assert!(compiled_in(None, &engine, EMPTY).is_ok());
+    }
 }

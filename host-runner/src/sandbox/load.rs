@@ -71,16 +71,21 @@ impl Sandbox {
                 limits::COMPONENT_BYTES >> 20
             );
         }
-        Sandbox::from_bytes(&wasm, limits).with_context(|| format!("{name} cannot be used"))
+        engine()
+            .and_then(|engine| {
+                let component = cache::compiled(&engine, &wasm)?;
+                Sandbox::link(engine, &component, limits)
+            })
+            .with_context(|| format!("{name} cannot be used"))
     }
 
-    /// A component from memory.
+    /// A component from memory, compiled anew.
     ///
     /// # Errors
     /// A sentence that says what is wrong with it.
     pub fn from_bytes(wasm: &[u8], limits: Limits) -> Result<Sandbox> {
         let engine = engine()?;
-        let component = cache::compiled(&engine, wasm)?;
+        let component = cache::compile(&engine, wasm)?;
         Sandbox::link(engine, &component, limits)
     }
 

@@ -215,8 +215,9 @@ fn run(
         let (feed, outbox, group) = (feed.clone(), outbox.clone(), group.clone());
         move || {
             let code = exit_of(&child);
+            group.speaks_its_last(limits::LAST_WORDS);
             feed.exited(code);
-            let ending = group.exited();
+            let ending = group.output_ends();
             group.reap(&mut child, lifeline.as_ref());
             feed.end(ending);
             outbox.close();
@@ -272,6 +273,12 @@ struct Status {
     phase: Phase,
     /// How its output ended.
     silent: Option<Ending>,
+}
+
+impl Status {
+    fn may_speak(&self) -> bool {
+        self.silent.is_none() && !matches!(self.phase, Phase::Killed(_) | Phase::Gone)
+    }
 }
 
 enum Phase {
@@ -347,18 +354,28 @@ impl Group {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Its leader has ended: waits until its output has as well (what it left running may
-    /// hold the pipe), or until it is killed.
-    fn exited(&self) -> Ending {
+    /// Its leader has ended: waits a moment for the end of its output, so that in the
+    /// ordinary case the exit is told after the last bytes.
+    fn speaks_its_last(&self, patience: Duration) {
         let mut status = self.lock();
         if let Phase::Running(group) = status.phase {
             status.phase = Phase::Left(group);
             self.0.1.notify_all();
         }
-        let open = |status: &mut Status| {
-            status.silent.is_none() && !matches!(status.phase, Phase::Killed(_) | Phase::Gone)
-        };
-        let waited = self.0.1.wait_while(status, open);
+        drop(
+            self.0
+                .1
+                .wait_timeout_while(status, patience, |status| status.may_speak()),
+        );
+    }
+
+    /// Waits until its output has ended (what its leader left running may hold the pipe),
+    /// or until it is killed.
+    fn output_ends(&self) -> Ending {
+        let waited = self
+            .0
+            .1
+            .wait_while(self.lock(), |status| status.may_speak());
         waited
             .unwrap_or_else(PoisonError::into_inner)
             .silent

@@ -254,5 +254,5 @@ impl<T> OrRefuse<T> for Option<T> {
 }
 
 #[cfg(test)]
-#[path = "ports_tests.rs"]
+#[path = "ports_tests/mod.rs"]
 mod tests;

@@ -1,0 +1,88 @@
+//! A small table of files in place of a disk.
+//!
+//! Pure. Invariant: every request but `close` gets exactly one answer.
+
+use std::collections::BTreeMap;
+
+use airlock_engine::{FileArrival, FileDeparture, FileFacts, FileKind, FileRefusal, Handle};
+
+/// The table: content by absolute path.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Content by path.
+    pub content: BTreeMap<String, Vec<u8>>,
+    opened: BTreeMap<Handle, String>,
+}
+
+impl Files {
+    /// The answer to a request.
+    pub fn answer(&mut self, handle: Handle, request: FileDeparture) -> Option<FileArrival> {
+        Some(match request {
+            FileDeparture::Close => {
+                self.opened.remove(&handle);
+                return None;
+            }
+            FileDeparture::Stat(_, path) => self.facts(&path),
+            FileDeparture::Open(_, path) => {
+                let answer = self.facts(&path);
+                match &answer {
+                    FileArrival::Facts(facts) if facts.kind == FileKind::File => {
+                        self.opened.insert(handle, path);
+                        answer
+                    }
+                    FileArrival::Facts(_) => FileArrival::Refused(FileRefusal::NotRegular),
+                    _ => answer,
+                }
+            }
+            FileDeparture::Read(offset, length) => {
+                let Some(path) = self.opened.get(&handle) else { return Some(missing()) };
+                let bytes = &self.content[path];
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let end = start.saturating_add(length as usize).min(bytes.len());
+                FileArrival::Data(offset, bytes[start..end].to_vec())
+            }
+            FileDeparture::Entries(_, path) => {
+                let prefix = format!("{}/", path.trim_end_matches('/'));
+                let inside = self.content.keys().filter_map(|it| it.strip_prefix(&prefix));
+                let names = inside.filter(|rest| !rest.contains('/'));
+                let entry = |name: &str| match self.facts(&format!("{prefix}{name}")) {
+                    FileArrival::Facts(facts) => Some((name.to_owned(), facts)),
+                    _ => None,
+                };
+                FileArrival::Entries(names.filter_map(entry).collect())
+            }
+            FileDeparture::Copy(old, new) => match self.content.get(&old).cloned() {
+                Some(bytes) if !self.content.contains_key(&new) => {
+                    self.content.insert(new, bytes);
+                    FileArrival::Done
+                }
+                Some(_) => FileArrival::Refused(FileRefusal::Error("EEXIST".to_owned())),
+                None => missing(),
+            },
+            FileDeparture::Remove(path) => match self.content.remove(&path) {
+                Some(_) => FileArrival::Done,
+                None => missing(),
+            },
+        })
+    }
+
+    fn facts(&self, path: &str) -> FileArrival {
+        let below = format!("{}/", path.trim_end_matches('/'));
+        let (kind, size) = match self.content.get(path) {
+            Some(bytes) => (FileKind::File, bytes.len() as u64),
+            None if self.content.keys().any(|it| it.starts_with(&below)) => (FileKind::Folder, 0),
+            None => return missing(),
+        };
+        FileArrival::Facts(FileFacts {
+            kind,
+            canonical_path: path.to_owned(),
+            size,
+            modified: 1_796_027_000_000,
+            identity: path.to_owned(),
+        })
+    }
+}
+
+fn missing() -> FileArrival {
+    FileArrival::Refused(FileRefusal::Error("ENOENT".to_owned()))
+}

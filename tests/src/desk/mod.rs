@@ -1,0 +1,524 @@
+//! One engine with an editor on one side, a Host on the other and a clock in between: the
+//! loop of the runner, on virtual time. Tests read like a dialogue.
+//!
+//! Carries out effects in order before the next call, as the law says. Invariant: every
+//! byte for the editor went past the [`Oracle`]; nothing happens that the test did not
+//! ask for.
+
+mod files;
+mod stream;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airlock_engine::{
+    AcpArrival, AcpDeparture, Channel, Effect, Ending, Engine, HostArrival, HostDeparture, HostRefusal,
+    Input, Instant, Level, Target, Timer,
+};
+use serde_json::{Value, json};
+
+use crate::oracle::Oracle;
+use crate::recorded_host::{RecordedHost, Say};
+pub use files::Files;
+use stream::Stream;
+pub use stream::Cut;
+
+/// The far end of the Host channels, one connection at a time.
+pub trait Peer {
+    /// The engine opens a channel.
+    ///
+    /// # Errors
+    /// Why it may not.
+    fn open(&mut self, target: &Target) -> Result<Vec<(String, String)>, HostRefusal>;
+
+    /// The engine said this line.
+    fn line(&mut self, line: &str) -> Vec<Say>;
+
+    /// When all is quiet: what the Host says by itself.
+    fn next(&mut self) -> Option<Say>;
+
+    /// The engine closed its end.
+    fn closed(&mut self);
+}
+
+impl Peer for RecordedHost {
+    fn open(&mut self, _: &Target) -> Result<Vec<(String, String)>, HostRefusal> {
+        Ok(self.opened())
+    }
+
+    fn line(&mut self, line: &str) -> Vec<Say> {
+        RecordedHost::line(self, line)
+    }
+
+    fn next(&mut self) -> Option<Say> {
+        self.next_frame()
+    }
+
+    fn closed(&mut self) {
+        self.drop_connection();
+    }
+}
+
+/// No Host at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Absent;
+
+impl Peer for Absent {
+    fn open(&mut self, _: &Target) -> Result<Vec<(String, String)>, HostRefusal> {
+        Err(HostRefusal::Absent)
+    }
+
+    fn line(&mut self, line: &str) -> Vec<Say> {
+        panic!("said to nobody: {line}")
+    }
+
+    fn next(&mut self) -> Option<Say> {
+        None
+    }
+
+    fn closed(&mut self) {}
+}
+
+/// One channel as the engine sees it.
+#[derive(Debug, Default)]
+struct Wire {
+    /// Bytes of the engine that have no line end yet.
+    tail: Vec<u8>,
+    /// What the Host said and the engine has not read.
+    incoming: Stream,
+    reading: bool,
+    /// Comes after the last byte.
+    ending: Option<Ending>,
+    taken: u64,
+}
+
+/// The desk.
+pub struct Desk<P: Peer> {
+    /// The Host.
+    pub host: P,
+    /// Files that the engine may ask for.
+    pub files: Files,
+    /// Everything that the editor sent (`> `) and got (`< `), in order.
+    pub log: Vec<String>,
+    /// Everything that the engine noted.
+    pub notes: Vec<(Level, String)>,
+    /// Exit code, once the engine has finished.
+    pub done: Option<u8>,
+    /// Whether the Host speaks by itself when all is quiet, frame by frame.
+    pub host_speaks: bool,
+    /// Whether the engine is saved and restored before every call (rule R9).
+    pub restoring: bool,
+    /// Whether all that waits goes into one call, or each arrival into one of its own.
+    pub batching: bool,
+    /// Whether the editor takes what it is sent.
+    pub editor_reads: bool,
+    /// Every line that the engine sent to a Host, by channel.
+    pub to_host: Vec<(Channel, String)>,
+    engine: Engine,
+    config: String,
+    now: Instant,
+    timers: BTreeMap<Timer, u64>,
+    wires: BTreeMap<Channel, Wire>,
+    from_editor: Stream,
+    editor_ended: Option<Ending>,
+    arrivals: VecDeque<Input>,
+    oracle: Oracle,
+    to_editor_tail: Vec<u8>,
+    sent: u64,
+    drained: u64,
+    said: VecDeque<String>,
+    editor_finished: bool,
+    next_id: u64,
+}
+
+/// The configuration of a Maka Host, as the runner writes it.
+pub fn maka_config() -> Value {
+    json!({ "agent": { "name": "airlock", "title": "Airlock", "version": "0.0.0" },
+            "host": { "kind": "maka", "name": "maka" } })
+}
+
+/// A seed for tests.
+pub const SEED: [u8; 32] = *b"airlock tests use this one seed.";
+
+impl<P: Peer> Desk<P> {
+    /// A fresh engine for a Maka Host.
+    pub fn new(host: P) -> Desk<P> {
+        Desk::with_config(host, &maka_config())
+    }
+
+    /// A fresh engine with this configuration.
+    ///
+    /// # Panics
+    /// When the engine refuses it.
+    pub fn with_config(host: P, config: &Value) -> Desk<P> {
+        let config = config.to_string();
+        let engine = Engine::open(&config, &SEED).expect("the configuration is good");
+        let mut desk = Desk {
+            host,
+            files: Files::default(),
+            log: Vec::new(),
+            notes: Vec::new(),
+            done: None,
+            host_speaks: true,
+            restoring: false,
+            batching: false,
+            editor_reads: true,
+            to_host: Vec::new(),
+            engine,
+            config,
+            now: Instant { monotonic: 1_000, wall: 1_796_027_000_000 },
+            timers: BTreeMap::new(),
+            wires: BTreeMap::new(),
+            from_editor: Stream::default(),
+            editor_ended: None,
+            arrivals: VecDeque::new(),
+            oracle: Oracle::default(),
+            to_editor_tail: Vec::new(),
+            sent: 0,
+            drained: 0,
+            said: VecDeque::new(),
+            editor_finished: false,
+            next_id: 0,
+        };
+        desk.call(Vec::new());
+        desk
+    }
+
+    /// Cuts both streams this way from now on.
+    #[must_use]
+    pub fn cut(mut self, cut: Cut) -> Desk<P> {
+        self.from_editor.cut = cut;
+        for wire in self.wires.values_mut() {
+            wire.incoming.cut = cut;
+        }
+        self
+    }
+
+    /// The editor writes a message.
+    pub fn send(&mut self, message: &Value) {
+        self.send_line(&message.to_string());
+    }
+
+    /// The editor writes a line.
+    pub fn send_line(&mut self, line: &str) {
+        self.oracle.sent(line);
+        self.log.push(format!("> {line}"));
+        self.from_editor.push(line.as_bytes());
+        self.from_editor.push(b"\n");
+    }
+
+    /// The editor writes bytes; for lines that are no requests.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.from_editor.push(bytes);
+    }
+
+    /// The editor makes a request under a fresh id.
+    pub fn request(&mut self, method: &str, params: &Value) -> u64 {
+        self.next_id += 1;
+        let (id, method) = (self.next_id, json!(method));
+        self.send_line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#));
+        id
+    }
+
+    /// The editor sends a notification.
+    pub fn notify(&mut self, method: &str, params: &Value) {
+        let method = json!(method);
+        self.send_line(&format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#));
+    }
+
+    /// The editor closes its end.
+    pub fn hang_up(&mut self) {
+        self.editor_ended = Some(Ending::Eof);
+    }
+
+    /// The Host says this on the open channel.
+    ///
+    /// # Panics
+    /// When no channel is open.
+    pub fn host_says(&mut self, said: impl IntoIterator<Item = Say>) {
+        let channel = *self.wires.keys().next_back().expect("an open channel");
+        self.hear(channel, said.into_iter().collect());
+    }
+
+    /// One call of the engine with what is there. False if nothing was.
+    pub fn step(&mut self) -> bool {
+        if self.done.is_some() {
+            return false;
+        }
+        let inputs = self.round();
+        if inputs.is_empty() {
+            return false;
+        }
+        self.call(inputs);
+        true
+    }
+
+    /// Until nothing is there any more; timers do not fire.
+    ///
+    /// # Panics
+    /// When engine and Host never stop talking.
+    pub fn run_until_quiet(&mut self) {
+        for _ in 0..1_000_000 {
+            if self.step() {
+                continue;
+            }
+            if !self.host_speaks || self.done.is_some() {
+                return;
+            }
+            let Some(channel) = self.listening() else { return };
+            let Some(said) = self.host.next() else { return };
+            self.hear(channel, vec![said]);
+        }
+        panic!("engine and Host never stop talking");
+    }
+
+    /// Until `wanted` holds of a message for the editor, which is given back; what was
+    /// said before it stays in the log only.
+    ///
+    /// # Panics
+    /// When all is quiet before that.
+    pub fn run_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            while let Some(line) = self.said.pop_front() {
+                let message: Value = serde_json::from_str(&line).expect("checked before");
+                if wanted(&message) {
+                    return message;
+                }
+            }
+            let spoke = self.step() || self.host_speaks && {
+                let channel = self.listening();
+                channel.is_some_and(|channel| match self.host.next() {
+                    Some(said) => {
+                        self.hear(channel, vec![said]);
+                        true
+                    }
+                    None => false,
+                })
+            };
+            assert!(spoke, "all is quiet, and it was not said:\n{}", self.log.join("\n"));
+        }
+    }
+
+    /// Until the request has its answer.
+    pub fn answer(&mut self, id: u64) -> Value {
+        self.run_until(|message| message.get("method").is_none() && message["id"] == id)
+    }
+
+    /// Time passes; timers fire in order, each when all is quiet.
+    pub fn advance(&mut self, milliseconds: u64) {
+        let end = self.now.monotonic + milliseconds;
+        self.run_until_quiet();
+        while let Some((timer, due)) = self.next_timer().filter(|(_, due)| *due <= end) {
+            self.pass(due.max(self.now.monotonic));
+            self.timers.remove(&timer);
+            self.call(vec![Input::Expired(timer)]);
+            self.run_until_quiet();
+        }
+        self.pass(end);
+    }
+
+    /// Timers that are armed: how many milliseconds from now.
+    pub fn armed(&self) -> Vec<u64> {
+        let mut due: Vec<u64> =
+            self.timers.values().map(|due| due.saturating_sub(self.now.monotonic)).collect();
+        due.sort_unstable();
+        due
+    }
+
+    /// What the editor has got since it last looked.
+    pub fn take(&mut self) -> Vec<Value> {
+        let said = self.said.drain(..);
+        said.map(|line| serde_json::from_str(&line).expect("checked before")).collect()
+    }
+
+    /// The same as lines.
+    pub fn take_lines(&mut self) -> Vec<String> {
+        self.said.drain(..).collect()
+    }
+
+    /// Channels that are open.
+    pub fn channels(&self) -> Vec<Channel> {
+        self.wires.keys().copied().collect()
+    }
+
+    /// Whether the engine closed the editor's stream.
+    pub fn finished(&self) -> bool {
+        self.editor_finished
+    }
+
+    /// Requests without an answer.
+    pub fn unanswered(&self) -> Vec<String> {
+        self.oracle.unanswered()
+    }
+
+    /// Errors under the id `null`.
+    pub fn nameless(&self) -> u64 {
+        self.oracle.nameless()
+    }
+
+    fn next_timer(&self) -> Option<(Timer, u64)> {
+        self.timers.iter().map(|(timer, due)| (*timer, *due)).min_by_key(|(timer, due)| (*due, *timer))
+    }
+
+    fn pass(&mut self, until: u64) {
+        self.now.wall += until - self.now.monotonic;
+        self.now.monotonic = until;
+    }
+
+    fn listening(&self) -> Option<Channel> {
+        self.wires.iter().rev().find(|(_, it)| it.reading && it.ending.is_none()).map(|(id, _)| *id)
+    }
+
+    /// One round of arrivals: the editor's first, then at most one chunk a channel.
+    fn round(&mut self) -> Vec<Input> {
+        let mut inputs: Vec<Input> = Vec::new();
+        if let Some(chunk) = self.from_editor.chunk() {
+            inputs.push(Input::Acp(AcpArrival::Bytes(chunk)));
+        } else if let Some(ending) = self.editor_ended.take() {
+            inputs.push(Input::Acp(AcpArrival::Ended(ending)));
+        }
+        if self.editor_reads && self.drained < self.sent {
+            self.drained = self.sent;
+            inputs.push(Input::Acp(AcpArrival::Drained(self.sent)));
+        }
+        if !self.batching && !inputs.is_empty() {
+            return inputs;
+        }
+        if self.batching {
+            inputs.extend(self.arrivals.drain(..));
+        } else if let Some(arrival) = self.arrivals.pop_front() {
+            return vec![arrival];
+        }
+        let mut gone = Vec::new();
+        for (channel, wire) in &mut self.wires {
+            if !wire.reading {
+                continue;
+            }
+            if let Some(chunk) = wire.incoming.chunk() {
+                inputs.push(Input::Host(*channel, HostArrival::Bytes(chunk)));
+            } else if let Some(ending) = wire.ending.take() {
+                inputs.push(Input::Host(*channel, HostArrival::Ended(ending)));
+                gone.push(*channel);
+            }
+            if !self.batching && !inputs.is_empty() {
+                break;
+            }
+        }
+        for channel in gone {
+            self.wires.remove(&channel);
+        }
+        inputs
+    }
+
+    fn call(&mut self, inputs: Vec<Input>) {
+        if self.restoring {
+            let state = self.engine.snapshot();
+            let restored = Engine::restore(&self.config, &state);
+            self.engine = restored.unwrap_or_else(|e| panic!("a snapshot is refused: {e}"));
+            let effects = self.engine.handle(self.now, Vec::new()).expect("a restored engine answers");
+            self.carry_out(effects);
+        }
+        let effects = self.engine.handle(self.now, inputs).expect("the engine answers");
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            assert!(self.done.is_none(), "an effect after the end: {effect:?}");
+            match effect {
+                Effect::Acp(AcpDeparture::Bytes(bytes)) => self.editor_gets(&bytes),
+                Effect::Acp(AcpDeparture::Finish) => self.editor_finished = true,
+                Effect::Host(channel, departure) => self.to_wire(channel, departure),
+                Effect::File(handle, departure) => {
+                    let answer = self.files.answer(handle, departure);
+                    self.arrivals.extend(answer.map(|answer| Input::File(handle, answer)));
+                }
+                Effect::Arm(timer, due) => {
+                    self.timers.insert(timer, due);
+                }
+                Effect::Disarm(timer) => {
+                    self.timers.remove(&timer);
+                }
+                Effect::Note(level, text) => self.notes.push((level, text)),
+                Effect::Done(code) => self.done = Some(code),
+            }
+        }
+    }
+
+    fn editor_gets(&mut self, bytes: &[u8]) {
+        assert!(!self.editor_finished, "bytes after the end of the stream");
+        self.sent += bytes.len() as u64;
+        assert!(bytes.ends_with(b"\n"), "no whole messages: {}", String::from_utf8_lossy(bytes));
+        for line in lines(&mut self.to_editor_tail, bytes) {
+            self.oracle.said(&line);
+            self.log.push(format!("< {line}"));
+            self.said.push_back(line);
+        }
+    }
+
+    fn to_wire(&mut self, channel: Channel, departure: HostDeparture) {
+        match departure {
+            HostDeparture::Open(target) => {
+                let arrival = match self.host.open(&target) {
+                    Ok(facts) => {
+                        let mut wire = Wire { reading: true, ..Wire::default() };
+                        wire.incoming.cut = self.from_editor.cut;
+                        self.wires.insert(channel, wire);
+                        HostArrival::Opened(facts)
+                    }
+                    Err(refusal) => HostArrival::Refused(refusal),
+                };
+                self.arrivals.push_back(Input::Host(channel, arrival));
+            }
+            HostDeparture::Bytes(bytes) => {
+                let Some(wire) = self.wires.get_mut(&channel) else { return };
+                wire.taken += bytes.len() as u64;
+                let taken = wire.taken;
+                for line in lines(&mut wire.tail, &bytes) {
+                    self.to_host.push((channel, line.clone()));
+                    let said = self.host.line(&line);
+                    self.hear(channel, said);
+                }
+                self.arrivals.push_back(Input::Host(channel, HostArrival::Drained(taken)));
+            }
+            HostDeparture::Read(on) => {
+                if let Some(wire) = self.wires.get_mut(&channel) {
+                    wire.reading = on;
+                }
+            }
+            HostDeparture::Finish | HostDeparture::Terminate => {
+                self.host.closed();
+                if let Some(wire) = self.wires.get_mut(&channel) {
+                    wire.ending = Some(Ending::Eof);
+                }
+            }
+            HostDeparture::Close => {
+                if self.wires.remove(&channel).is_some() {
+                    self.host.closed();
+                }
+                self.arrivals.retain(|it| !matches!(it, Input::Host(of, _) if *of == channel));
+            }
+        }
+    }
+
+    fn hear(&mut self, channel: Channel, said: Vec<Say>) {
+        let Some(wire) = self.wires.get_mut(&channel) else { return };
+        for say in said {
+            match say {
+                Say::Line(line) => {
+                    wire.incoming.push(line.as_bytes());
+                    wire.incoming.push(b"\n");
+                }
+                Say::Close => wire.ending = Some(Ending::Broken("connection reset".to_owned())),
+            }
+        }
+    }
+}
+
+/// Whole lines of `bytes`, after what `tail` holds.
+fn lines(tail: &mut Vec<u8>, bytes: &[u8]) -> Vec<String> {
+    tail.extend_from_slice(bytes);
+    let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+    let whole: Vec<u8> = tail.drain(..=end).collect();
+    let text = String::from_utf8(whole).expect("messages are UTF-8");
+    text.strip_suffix('\n').unwrap_or(&text).split('\n').map(str::to_owned).collect()
+}

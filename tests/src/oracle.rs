@@ -1,0 +1,207 @@
+//! What ACP v1 allows an agent to say: the official crate and the official JSON Schema,
+//! both asked about every message.
+//!
+//! Pure. Invariant: a message passes only if both accept it, and every response answers
+//! one request, once, under the very id that the request had.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use agent_client_protocol_schema::v1;
+use jsonschema::Validator;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Watches one connection.
+#[derive(Debug, Default)]
+pub struct Oracle {
+    /// Method and number of open requests, by the raw text of the id.
+    open: BTreeMap<String, Vec<String>>,
+    /// Responses to lines that no request can be read from may be told apart only by
+    /// being errors with the id `null`.
+    nameless: u64,
+}
+
+impl Oracle {
+    /// The editor sent this line. Lines that are no requests are not expected to be
+    /// answered by id.
+    pub fn sent(&mut self, line: &str) {
+        let Ok(request) = serde_json::from_str::<Call<'_>>(line) else { return };
+        if let (Some(id), Some(method)) = (request.id, request.method) {
+            self.open.entry(id.get().to_owned()).or_default().push(method);
+        }
+    }
+
+    /// The agent said this line.
+    ///
+    /// # Panics
+    /// When ACP does not allow it, with the reason.
+    pub fn said(&mut self, line: &str) {
+        let message: Value = serde_json::from_str(line)
+            .unwrap_or_else(|e| panic!("not JSON: {e}\n{line}"));
+        assert!(message.is_object(), "not one object: {line}");
+        assert_eq!(message["jsonrpc"], "2.0", "no JSON-RPC 2.0: {line}");
+        match (message.get("method"), message.get("id")) {
+            (Some(_), None) => notification(&message, line),
+            (Some(_), Some(_)) => request(&message, line),
+            (None, Some(_)) => self.response(&message, line),
+            (None, None) => panic!("neither request, notification nor response: {line}"),
+        }
+    }
+
+    /// Requests that still wait for their answer.
+    pub fn unanswered(&self) -> Vec<String> {
+        let open = self.open.iter().flat_map(|(id, methods)| methods.iter().map(move |it| (id, it)));
+        open.map(|(id, method)| format!("{id} {method}")).collect()
+    }
+
+    /// How many errors went out under the id `null`, for lines without a readable id.
+    pub fn nameless(&self) -> u64 {
+        self.nameless
+    }
+
+    fn response(&mut self, message: &Value, line: &str) {
+        only(message, &["jsonrpc", "id", "result", "error"], line);
+        assert!(
+            message.get("result").is_some() != message.get("error").is_some(),
+            "result and error, or neither: {line}"
+        );
+        if let Some(error) = message.get("error") {
+            check_error(error, line);
+        }
+        let answer: Call<'_> = serde_json::from_str(line).expect("an envelope");
+        let id = answer.id.expect("an id").get().to_owned();
+        let Some(methods) = self.open.get_mut(&id) else {
+            assert!(id == "null" && message.get("error").is_some(), "answers no request: {line}");
+            self.nameless += 1;
+            return;
+        };
+        let method = methods.remove(0);
+        if methods.is_empty() {
+            self.open.remove(&id);
+        }
+        let Some(result) = message.get("result") else { return };
+        if let Err(why) = v1::AgentResponse::from_method_and_result(&method, result.clone()) {
+            panic!("the official crate refuses the result of {method}: {why:?}\n{line}");
+        }
+        check(&definition("Response", &method), result, line);
+    }
+}
+
+/// The parts of an envelope that pair requests and responses; ids keep their text.
+#[derive(serde::Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<String>,
+}
+
+fn notification(message: &Value, line: &str) {
+    only(message, &["jsonrpc", "method", "params"], line);
+    let method = message["method"].as_str().expect("a method is text");
+    let params = message["params"].clone();
+    if let Err(why) = v1::AgentNotification::from_method_and_params(method, &params) {
+        panic!("the official crate refuses {method}: {why:?}\n{line}");
+    }
+    check(&definition("Notification", method), &params, line);
+}
+
+fn request(message: &Value, line: &str) {
+    only(message, &["jsonrpc", "id", "method", "params"], line);
+    let method = message["method"].as_str().expect("a method is text");
+    let params = message["params"].clone();
+    if let Err(why) = v1::AgentRequest::from_method_and_params(method, &params) {
+        panic!("the official crate refuses {method}: {why:?}\n{line}");
+    }
+    check(&definition("Request", method), &params, line);
+}
+
+fn check_error(error: &Value, line: &str) {
+    serde_json::from_value::<v1::Error>(error.clone())
+        .unwrap_or_else(|e| panic!("the official crate refuses the error: {e}\n{line}"));
+    check("Error", error, line);
+    let message = error["message"].as_str().expect("a message is text");
+    assert!(!message.is_empty() && !message.contains('\n'), "not one sentence: {line}");
+}
+
+fn only(message: &Value, allowed: &[&str], line: &str) {
+    for key in message.as_object().expect("an object").keys() {
+        assert!(allowed.contains(&key.as_str()), "field {key} has no place here: {line}");
+    }
+}
+
+/// The official schema; every definition that is asked for is compiled once.
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../schema/v1.json")).expect("the official schema")
+});
+
+static COMPILED: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
+    let definitions = SCHEMA["$defs"].as_object().expect("definitions");
+    let spoken = definitions.iter().filter(|(name, it)| it.get("x-method").is_some() || *name == "Error");
+    let compile = |name: &str| {
+        let schema = json!({ "$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"],
+            "$ref": format!("#/$defs/{name}") });
+        jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("schema of {name}: {e}"))
+    };
+    spoken.map(|(name, _)| (name.clone(), compile(name))).collect()
+});
+
+/// Name of the definition that the schema marks with this method.
+fn definition(kind: &str, method: &str) -> String {
+    let definitions = SCHEMA["$defs"].as_object().expect("definitions");
+    let found = definitions.iter().find(|(name, it)| it["x-method"] == method && name.ends_with(kind));
+    found.unwrap_or_else(|| panic!("the schema has no {kind} for {method}")).0.clone()
+}
+
+fn check(name: &str, value: &Value, line: &str) {
+    let compiled = COMPILED.get(name).unwrap_or_else(|| panic!("the schema has no {name}"));
+    let errors: Vec<String> =
+        compiled.iter_errors(value).map(|it| format!("{it} at {}", it.instance_path)).collect();
+    assert!(errors.is_empty(), "the schema refuses it as {name}: {errors:#?}\n{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(sent: &[&str], said: &str) -> bool {
+        let (sent, said) = (sent.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), said.to_owned());
+        std::panic::catch_unwind(move || {
+            let mut oracle = Oracle::default();
+            sent.iter().for_each(|line| oracle.sent(line));
+            oracle.said(&said);
+        })
+        .is_ok()
+    }
+
+    #[test]
+    fn given_a_request_when_answered_then_only_a_schema_valid_result_under_its_id_passes() {
+        let asked = [r#"{"jsonrpc":"2.0","id":"a","method":"session/prompt","params":{}}"#];
+        let answer = |id: &str, result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        assert!(accepts(&asked, &answer("\"a\"", r#"{"stopReason":"end_turn"}"#)));
+        assert!(!accepts(&asked, &answer("\"b\"", r#"{"stopReason":"end_turn"}"#)));
+        assert!(!accepts(&asked, &answer("\"a\"", r#"{"stopReason":"done"}"#)));
+        assert!(!accepts(&asked, &answer("\"a\"", "{}")));
+        assert!(!accepts(&[], &answer("\"a\"", r#"{"stopReason":"end_turn"}"#)));
+    }
+
+    #[test]
+    fn given_notifications_when_judged_then_unknown_kinds_and_root_fields_are_refused() {
+        let update = |update: &str, more: &str| {
+            format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}{more}}}"#)
+        };
+        let chunk = r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}"#;
+        assert!(accepts(&[], &update(chunk, "")));
+        assert!(!accepts(&[], &update(chunk, r#","extra":1"#)));
+        assert!(!accepts(&[], &update(r#"{"sessionUpdate":"agent_shout"}"#, "")));
+        assert!(!accepts(&[], &update(r#"{"sessionUpdate":"tool_call","toolCallId":"t"}"#, "")));
+    }
+
+    #[test]
+    fn given_errors_when_judged_then_null_ids_are_for_errors_only() {
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+        assert!(accepts(&[], error));
+        assert!(!accepts(&[], r#"{"jsonrpc":"2.0","id":null,"result":{}}"#));
+        assert!(!accepts(&[], r#"{"jsonrpc":"2.0","id":null,"error":{"code":"x","message":"m"}}"#));
+    }
+}
