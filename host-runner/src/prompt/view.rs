@@ -25,6 +25,8 @@ pub(crate) struct View<'a> {
     /// A tool card came after the answer's last text.
     card_between: bool,
     tools: BTreeMap<String, Shown>,
+    /// The card whose lines came last.
+    card: String,
 }
 
 /// What a tool card has shown.
@@ -59,6 +61,7 @@ impl<'a> View<'a> {
             message: None,
             card_between: false,
             tools: BTreeMap::new(),
+            card: String::new(),
         }
     }
 
@@ -162,7 +165,8 @@ impl<'a> View<'a> {
             Some(text) if !followed => text.strip_prefix(shown.text.as_str()).unwrap_or(text),
             _ => "",
         };
-        if title != shown.title || is_end(&status) && !is_end(&shown.status) {
+        let ended = is_end(&status) && !is_end(&shown.status);
+        if title != shown.title || ended || !news.is_empty() && self.card != id {
             let line = format!(
                 "[{}] {}",
                 words(&status),
@@ -182,6 +186,7 @@ impl<'a> View<'a> {
         shown.status = status;
         shown.text = text.unwrap_or(shown.text);
         self.card_between = true;
+        self.card.clone_from(&id);
         self.tools.insert(id, shown);
         self.err.flush()
     }

@@ -185,6 +185,25 @@ fn given_a_card_that_was_followed_live_when_it_is_summed_up_then_nothing_is_said
 }
 
 #[test]
+fn given_lines_of_another_card_when_they_come_then_its_title_stands_above_them() {
+    let ran = with(Console::nobody(), false, |mut agent| {
+        let prompt = agent.greet();
+        for (id, title) in [("t1", "Read"), ("t2", "Bash")] {
+            agent.update(json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": title}));
+        }
+        agent.update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t1",
+            "content": [{"type": "content", "content": {"type": "text", "text": "of the file"}}]}),
+        );
+        agent.end(&prompt, "end_turn");
+    });
+    assert_eq!(
+        ran.err,
+        "[tool] Read\n[tool] Bash\n[tool] Read\n    of the file\n"
+    );
+}
+
+#[test]
 fn given_a_long_card_when_it_is_shown_then_it_is_cut_and_says_so() {
     let ran = with(Console::nobody(), false, |mut agent| {
         let prompt = agent.greet();
