@@ -473,12 +473,11 @@ fn compare(theirs: &[Value], ours: &[Value], twin: &Twin, recording: &Replay, cu
         let mut our_stream = normal_stream(ours, our_name.as_str().expect("a name"));
         if cut {
             our_stream.truncate(their_stream.len());
-            if let (Some(sent), Some(read)) = (our_stream.last_mut(), their_stream.last()) {
-                if sent["delta"].is_object()
-                    && text(&sent["delta"]["text"]).starts_with(text(&read["delta"]["text"]))
-                {
-                    sent["delta"] = read["delta"].clone();
-                }
+            if let (Some(sent), Some(read)) = (our_stream.last_mut(), their_stream.last())
+                && sent["delta"].is_object()
+                && text(&sent["delta"]["text"]).starts_with(text(&read["delta"]["text"]))
+            {
+                sent["delta"] = read["delta"].clone();
             }
         }
         assert_same(
