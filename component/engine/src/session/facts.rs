@@ -142,7 +142,7 @@ impl Sessions {
         let end = match &outcome {
             Outcome::Completed => End::Completed,
             Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
-            Outcome::Aborted { .. } | Outcome::Stopped { .. } => End::Cancelled,
+            Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
         let showing = session.state == State::Owned && !self.ending;
         let finished = if prompt.unshowable().is_none() {
@@ -179,9 +179,7 @@ impl Sessions {
                 core.note(Level::Info, format!("the Host ended the turn: {source}"));
                 self.editor.stopped(core, ticket, StopReason::Cancelled);
             }
-            Outcome::Stopped { .. } => {
-                self.editor.stopped(core, ticket, StopReason::Cancelled);
-            }
+            Outcome::Stopped => self.editor.stopped(core, ticket, StopReason::Cancelled),
             Outcome::Failed { class, message } => {
                 let error = failed(&class, message.as_deref());
                 self.editor.refuse(core, ticket, &error);

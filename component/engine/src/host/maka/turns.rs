@@ -274,10 +274,7 @@ impl Maka {
         {
             cx.core.disarm(timer);
         }
-        if let Outcome::Stopped {
-            failure: Some(failure),
-        } = &outcome
-        {
+        if let Some(failure) = turn.unstopped() {
             attached.stop_failure = Some(failure.clone());
         }
         attached.reading.interrupt();
@@ -302,7 +299,7 @@ impl Maka {
             .get(&key)
             .is_some_and(|attached| attached.turn.is_some())
         {
-            self.settle(cx, key, Outcome::Stopped { failure: None });
+            self.settle(cx, key, Outcome::Stopped);
         }
         if let Some(attached) = self.feeds.get_mut(&key) {
             attached.foreign_stops = 0;
