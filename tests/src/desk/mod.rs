@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use airlock_engine::{
     AcpArrival, AcpDeparture, Channel, Effect, Ending, Engine, HostArrival, HostDeparture, HostRefusal,
-    Input, Instant, Level, Target, Timer,
+    Input, Instant, Level, Origin, Target, Timer,
 };
 use serde_json::{Value, json};
 
@@ -136,6 +136,8 @@ pub struct Desk<P: Peer> {
     pub batching: bool,
     /// Whether the editor takes what it is sent.
     pub editor_reads: bool,
+    /// Whether requests about files are answered.
+    pub files_answer: bool,
     /// Every line that the engine sent to a Host, by channel.
     pub to_host: Vec<(Channel, String)>,
     /// Every call, in order.
@@ -192,6 +194,7 @@ impl<P: Peer> Desk<P> {
             restoring: false,
             batching: false,
             editor_reads: true,
+            files_answer: true,
             to_host: Vec::new(),
             calls: Vec::new(),
             engine,
@@ -267,6 +270,19 @@ impl<P: Peer> Desk<P> {
     /// The editor closes its end.
     pub fn hang_up(&mut self) {
         self.editor_ended = Some(Ending::Eof);
+    }
+
+    /// An arrival that neither editor, Host, files nor clock bring by themselves.
+    pub fn arrives(&mut self, input: Input) {
+        if let Input::Poison(Origin::Timer(timer)) = &input {
+            self.timers.remove(timer);
+        }
+        self.arrivals.push_back(input);
+    }
+
+    /// The editor sent this line earlier: its answer is to come.
+    pub fn expect(&mut self, line: &str) {
+        self.oracle.sent(line);
     }
 
     /// The Host says this on the open channel.
@@ -372,6 +388,16 @@ impl<P: Peer> Desk<P> {
             self.timers.values().map(|due| due.saturating_sub(self.now.monotonic)).collect();
         due.sort_unstable();
         due
+    }
+
+    /// The timers themselves, oldest first.
+    pub fn timers(&self) -> Vec<Timer> {
+        self.timers.keys().copied().collect()
+    }
+
+    /// Bytes of the engine's snapshot.
+    pub fn state_size(&self) -> usize {
+        self.engine.snapshot().len()
     }
 
     /// What the editor has got since it last looked.
@@ -485,7 +511,7 @@ impl<P: Peer> Desk<P> {
                 Effect::Acp(AcpDeparture::Finish) => self.editor_finished = true,
                 Effect::Host(channel, departure) => self.to_wire(channel, departure),
                 Effect::File(handle, departure) => {
-                    let answer = self.files.answer(handle, departure);
+                    let answer = self.files.answer(handle, departure).filter(|_| self.files_answer);
                     self.arrivals.extend(answer.map(|answer| Input::File(handle, answer)));
                 }
                 Effect::Arm(timer, due) => {
