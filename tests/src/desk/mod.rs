@@ -6,13 +6,14 @@
 //! ask for.
 
 mod files;
+mod hooks;
 mod stream;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use airlock_engine::{
     AcpArrival, AcpDeparture, Channel, Effect, Ending, Engine, HostArrival, HostDeparture, HostRefusal,
-    Input, Instant, Level, Origin, Target, Timer,
+    Input, Instant, Level, Target, Timer,
 };
 use serde_json::{Value, json};
 
@@ -272,19 +273,6 @@ impl<P: Peer> Desk<P> {
         self.editor_ended = Some(Ending::Eof);
     }
 
-    /// An arrival that neither editor, Host, files nor clock bring by themselves.
-    pub fn arrives(&mut self, input: Input) {
-        if let Input::Poison(Origin::Timer(timer)) = &input {
-            self.timers.remove(timer);
-        }
-        self.arrivals.push_back(input);
-    }
-
-    /// The editor sent this line earlier: its answer is to come.
-    pub fn expect(&mut self, line: &str) {
-        self.oracle.sent(line);
-    }
-
     /// The Host says this on the open channel.
     ///
     /// # Panics
@@ -388,16 +376,6 @@ impl<P: Peer> Desk<P> {
             self.timers.values().map(|due| due.saturating_sub(self.now.monotonic)).collect();
         due.sort_unstable();
         due
-    }
-
-    /// The timers themselves, oldest first.
-    pub fn timers(&self) -> Vec<Timer> {
-        self.timers.keys().copied().collect()
-    }
-
-    /// Bytes of the engine's snapshot.
-    pub fn state_size(&self) -> usize {
-        self.engine.snapshot().len()
     }
 
     /// What the editor has got since it last looked.
