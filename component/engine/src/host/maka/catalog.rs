@@ -371,7 +371,9 @@ impl Cursor {
             return None;
         }
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let cursor: Cursor = serde_json::from_slice(&bytes).ok()?;
+        // serde would read an array into a structure, field by field.
+        let object = bytes.starts_with(b"{");
+        let cursor: Cursor = serde_json::from_slice(&bytes).ok().filter(|_| object)?;
         let hex = cursor.revision.strip_prefix("sha256:")?;
         let sound = hex.len() == 64
             && hex

@@ -368,7 +368,10 @@ impl Maka {
 
     /// One line of the Host.
     fn line(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
-        let Ok(frame) = serde_json::from_slice::<w::Frame<'_>>(line) else {
+        // serde would read an array into a structure, field by field.
+        let object = line.trim_ascii_start().starts_with(b"{");
+        let frame = serde_json::from_slice::<w::Frame<'_>>(line).ok();
+        let Some(frame) = frame.filter(|_| object) else {
             cx.core.note(
                 Level::Error,
                 "the Host sent a line that cannot be read: reconnecting",
