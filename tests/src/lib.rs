@@ -5,6 +5,7 @@
 //! Nothing here may touch a socket, a real clock or wasmtime: what a test does is decided
 //! by the test alone. Invariant: the same test gives the same bytes every time.
 
+pub mod conversation;
 pub mod desk;
 pub mod names;
 pub mod oracle;

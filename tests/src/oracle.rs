@@ -23,11 +23,18 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// The editor sent this line. Lines that are no requests are not expected to be
-    /// answered by id.
+    /// The editor sent this line. A line that has an id and is no response wants one
+    /// answer, if only to say that it is no request.
     pub fn sent(&mut self, line: &str) {
-        let Ok(request) = serde_json::from_str::<Call<'_>>(line) else { return };
-        if let (Some(id), Some(method)) = (request.id, request.method) {
+        let too_long = line.trim_end_matches('\r').len() as u64 > airlock_engine::limits::ACP_LINE;
+        if too_long || !line.trim_start().starts_with('{') {
+            return;
+        }
+        let Ok(call) = serde_json::from_str::<Call<'_>>(line) else { return };
+        let answers = call.result.is_some() || call.error.is_some();
+        if let (Some(id), false) = (call.id, answers && call.method.is_none()) {
+            let method = call.method.and_then(|it| Some(it.as_str()?.to_owned()));
+            let method = method.unwrap_or_else(|| NO_METHOD.to_owned());
             self.open.entry(id.get().to_owned()).or_default().push(method);
         }
     }
@@ -88,12 +95,25 @@ impl Oracle {
     }
 }
 
+/// Stands for the method of a line that has none.
+const NO_METHOD: &str = "?";
+
 /// The parts of an envelope that pair requests and responses; ids keep their text.
 #[derive(serde::Deserialize)]
 struct Call<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
-    method: Option<String>,
+    #[serde(default)]
+    method: Option<Value>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// Tells `"id": null` from no id.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    serde::Deserialize::deserialize(from).map(Some)
 }
 
 fn notification(message: &Value, line: &str) {

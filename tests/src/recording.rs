@@ -101,6 +101,14 @@ impl Recording {
         found.unwrap_or_else(|| panic!("{} has no frame {n}", self.name))
     }
 
+    /// Everything that the client said.
+    pub fn client_frames(&self) -> impl Iterator<Item = &Frame> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Client(frame) => Some(frame),
+            _ => None,
+        })
+    }
+
     /// Everything that the Host said.
     pub fn host_frames(&self) -> impl Iterator<Item = &Frame> {
         self.steps.iter().filter_map(|step| match step {

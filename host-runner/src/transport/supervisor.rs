@@ -33,7 +33,8 @@ pub fn this_program() -> Command {
         std::env::current_exe().unwrap_or_default()
     };
     let mut command = Command::new(program);
-    command.arg0("host-runner").arg(SUBCOMMAND);
+    // It needs nothing from the environment, so it gets nothing: no key, no credential.
+    command.arg0("host-runner").arg(SUBCOMMAND).env_clear();
     command
 }
 
@@ -164,16 +165,16 @@ impl Lifeline {
     }
 
     fn tell(&self, record: [u8; RECORD]) -> io::Result<()> {
-        // Else a supervisor that is gone would kill the child that tells it.
-        let flags = if cfg!(target_os = "linux") {
-            SendFlags::NOSIGNAL
-        } else {
-            SendFlags::empty()
-        };
-        rustix::net::send(&*self.line, &record, flags)?;
+        rustix::net::send(&*self.line, &record, FLAGS)?;
         Ok(())
     }
 }
+
+/// Else a supervisor that is gone would kill the child that tells it.
+#[cfg(not(target_vendor = "apple"))]
+const FLAGS: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const FLAGS: SendFlags = SendFlags::empty();
 
 #[cfg(test)]
 #[path = "supervisor_tests.rs"]

@@ -42,7 +42,7 @@ pub trait Peer {
 
 impl Peer for RecordedHost {
     fn open(&mut self, _: &Target) -> Result<Vec<(String, String)>, HostRefusal> {
-        Ok(self.opened())
+        if self.is_away() { Err(HostRefusal::Absent) } else { Ok(self.opened()) }
     }
 
     fn line(&mut self, line: &str) -> Vec<Say> {
@@ -55,6 +55,18 @@ impl Peer for RecordedHost {
 
     fn closed(&mut self) {
         self.drop_connection();
+    }
+}
+
+/// A Host that plays frame by frame.
+pub trait Playing: Peer {
+    /// Everything up to and with the first frame that `wanted` accepts.
+    fn play_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Say>;
+}
+
+impl Playing for RecordedHost {
+    fn play_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Say> {
+        RecordedHost::play_until(self, wanted)
     }
 }
 
@@ -91,6 +103,17 @@ struct Wire {
     taken: u64,
 }
 
+/// One call of the engine.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// When.
+    pub now: Instant,
+    /// What went in.
+    pub inputs: Vec<Input>,
+    /// What came out.
+    pub effects: Vec<Effect>,
+}
+
 /// The desk.
 pub struct Desk<P: Peer> {
     /// The Host.
@@ -103,6 +126,8 @@ pub struct Desk<P: Peer> {
     pub notes: Vec<(Level, String)>,
     /// Exit code, once the engine has finished.
     pub done: Option<u8>,
+    /// Timers that were still armed then.
+    pub left_armed: Vec<u64>,
     /// Whether the Host speaks by itself when all is quiet, frame by frame.
     pub host_speaks: bool,
     /// Whether the engine is saved and restored before every call (rule R9).
@@ -113,12 +138,16 @@ pub struct Desk<P: Peer> {
     pub editor_reads: bool,
     /// Every line that the engine sent to a Host, by channel.
     pub to_host: Vec<(Channel, String)>,
+    /// Every call, in order.
+    pub calls: Vec<Call>,
     engine: Engine,
     config: String,
     now: Instant,
     timers: BTreeMap<Timer, u64>,
     wires: BTreeMap<Channel, Wire>,
     from_editor: Stream,
+    /// What was written and has no line end yet.
+    written: Vec<u8>,
     editor_ended: Option<Ending>,
     arrivals: VecDeque<Input>,
     oracle: Oracle,
@@ -158,17 +187,20 @@ impl<P: Peer> Desk<P> {
             log: Vec::new(),
             notes: Vec::new(),
             done: None,
+            left_armed: Vec::new(),
             host_speaks: true,
             restoring: false,
             batching: false,
             editor_reads: true,
             to_host: Vec::new(),
+            calls: Vec::new(),
             engine,
             config,
             now: Instant { monotonic: 1_000, wall: 1_796_027_000_000 },
             timers: BTreeMap::new(),
             wires: BTreeMap::new(),
             from_editor: Stream::default(),
+            written: Vec::new(),
             editor_ended: None,
             arrivals: VecDeque::new(),
             oracle: Oracle::default(),
@@ -206,9 +238,16 @@ impl<P: Peer> Desk<P> {
         self.from_editor.push(b"\n");
     }
 
-    /// The editor writes bytes; for lines that are no requests.
+    /// The editor writes bytes, whatever they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.from_editor.push(bytes);
+        self.written.extend_from_slice(bytes);
+        while let Some(end) = self.written.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.written.drain(..=end).collect();
+            if let Ok(line) = std::str::from_utf8(&line[..end]) {
+                self.oracle.sent(line);
+            }
+        }
     }
 
     /// The editor makes a request under a fresh id.
@@ -316,6 +355,17 @@ impl<P: Peer> Desk<P> {
         self.pass(end);
     }
 
+    /// The Host says everything up to the first frame that `wanted` accepts, and the
+    /// engine hears it.
+    pub fn host_plays_until(&mut self, wanted: impl Fn(&Value) -> bool)
+    where
+        P: Playing,
+    {
+        let said = self.host.play_until(wanted);
+        self.host_says(said);
+        while self.step() {}
+    }
+
     /// Timers that are armed: how many milliseconds from now.
     pub fn armed(&self) -> Vec<u64> {
         let mut due: Vec<u64> =
@@ -333,6 +383,11 @@ impl<P: Peer> Desk<P> {
     /// The same as lines.
     pub fn take_lines(&mut self) -> Vec<String> {
         self.said.drain(..).collect()
+    }
+
+    /// Bytes that wait for the editor.
+    pub fn waiting(&self) -> u64 {
+        self.sent - self.drained
     }
 
     /// Channels that are open.
@@ -417,7 +472,8 @@ impl<P: Peer> Desk<P> {
             let effects = self.engine.handle(self.now, Vec::new()).expect("a restored engine answers");
             self.carry_out(effects);
         }
-        let effects = self.engine.handle(self.now, inputs).expect("the engine answers");
+        let effects = self.engine.handle(self.now, inputs.clone()).expect("the engine answers");
+        self.calls.push(Call { now: self.now, inputs, effects: effects.clone() });
         self.carry_out(effects);
     }
 
@@ -439,7 +495,11 @@ impl<P: Peer> Desk<P> {
                     self.timers.remove(&timer);
                 }
                 Effect::Note(level, text) => self.notes.push((level, text)),
-                Effect::Done(code) => self.done = Some(code),
+                Effect::Done(code) => {
+                    self.done = Some(code);
+                    self.left_armed = self.armed();
+                    self.timers.clear();
+                }
             }
         }
     }

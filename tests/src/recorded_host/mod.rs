@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::recording::{Recording, Step};
+use crate::recording::{Frame, Recording, Step};
 pub use rows::{Rows, Shelf};
 use rows::{Walk, read_cursor};
 use script::{Script, Turned};
@@ -64,7 +64,9 @@ pub struct RecordedHost {
     parked: Vec<Ready>,
     holding: BTreeSet<String>,
     held: Vec<(String, String)>,
-    overrides: Vec<(String, u64)>,
+    /// Replies that the next requests of an operation get.
+    overrides: Vec<(String, Frame)>,
+    away: bool,
     /// Requests that wait for their reply: operation and input.
     in_flight: BTreeMap<String, (String, Value)>,
     /// Subscriptions of the recording that go on under another id.
@@ -101,6 +103,7 @@ impl RecordedHost {
             holding: BTreeSet::new(),
             held: Vec::new(),
             overrides: Vec::new(),
+            away: false,
             in_flight: BTreeMap::new(),
             aliases: BTreeMap::new(),
             opens: 0,
@@ -138,7 +141,42 @@ impl RecordedHost {
 
     /// The next request of `operation` gets the recorded reply `n`, whatever its place.
     pub fn answer_next(&mut self, operation: &str, n: u64) {
-        self.overrides.push((operation.to_owned(), n));
+        let reply = self.script.frame(n).clone();
+        self.answer_next_from(operation, &reply);
+    }
+
+    /// The same with a reply of another recording.
+    pub fn answer_next_from(&mut self, operation: &str, reply: &Frame) {
+        self.overrides.push((operation.to_owned(), reply.clone()));
+    }
+
+    /// The next frame that nobody asked for is lost on its way, though the Host has said it.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn lose_frame(&mut self) {
+        let at = self.ready.iter().position(|it| matches!(it, Ready::Frame(_)));
+        let lost = self.ready.remove(at.expect("a frame to lose"));
+        if let Some(Ready::Frame(text)) = lost {
+            let frame: Value = serde_json::from_str(&text).expect("a frame of ours");
+            self.world.see(&frame, None);
+        }
+    }
+
+    /// From now on nobody is there to connect to.
+    pub fn leave(&mut self) -> Say {
+        self.away = true;
+        self.drop_connection()
+    }
+
+    /// The Host can be reached again.
+    pub fn come_back(&mut self) {
+        self.away = false;
+    }
+
+    /// Whether it can be reached.
+    pub fn is_away(&self) -> bool {
+        self.away
     }
 
     /// Replies of `operation` wait until [`Self::release`]; all other frames go on.
@@ -177,8 +215,17 @@ impl RecordedHost {
         self.in_flight.clear();
         self.held.clear();
         self.answers.clear();
-        self.parked.extend(self.ready.drain(..).filter(|ready| matches!(ready, Ready::Frame(_))));
+        self.park();
+        self.ready.clear();
         Say::Close
+    }
+
+    /// Nobody listens: what would be said waits for the next subscription.
+    fn park(&mut self) {
+        let all = self.ready.drain(..);
+        let (frames, rest): (Vec<Ready>, Vec<Ready>) = all.partition(|it| matches!(it, Ready::Frame(_)));
+        self.ready = rest.into();
+        self.parked.extend(frames);
     }
 
     /// Takes one line of the client.
@@ -263,9 +310,13 @@ impl RecordedHost {
         let input = &self.script.to_recording(&frame["input"]);
         self.in_flight.insert(id.clone(), (operation.clone(), input.clone()));
         if let Some(at) = self.overrides.iter().position(|(name, _)| *name == operation) {
-            let (_, n) = self.overrides.remove(at);
-            let reply = self.script.recorded_reply(n, &id);
-            return self.answer(&operation, reply);
+            let (_, reply) = self.overrides.remove(at);
+            let text = reply.text.replace(reply.request_id().unwrap_or_default(), &id);
+            return self.answer(&operation, text);
+        }
+        // Frames that wait for a new subscription come before anything later in the script.
+        if operation == "subscription.open" && !self.parked.is_empty() {
+            return self.improvise(&operation, input, &id);
         }
         match self.script.request(&operation, input, &frame["input"], &id) {
             Some(turned) => self.turned(turned),
@@ -280,10 +331,7 @@ impl RecordedHost {
                 Step::Host(frame) if frame.request_id().is_some() => {
                     let operation = frame.operation().unwrap_or_default().to_owned();
                     let text = match operation.as_str() {
-                        "subscription.open" => {
-                            self.parked.clear();
-                            self.with_own_pages(&frame.value)
-                        }
+                        "subscription.open" => self.with_own_pages(&frame.value),
                         "session.transcript.page" => self.own_page(&frame.value),
                         _ => frame.text,
                     };
@@ -335,6 +383,7 @@ impl RecordedHost {
             "subscription.open" => self.open(input),
             "subscription.close" => {
                 self.world.close(input["subscriptionId"].as_str().unwrap_or_default());
+                self.park();
                 Ok(json!({ "subscriptionId": input["subscriptionId"] }))
             }
             "session.transcript.overlay.release" => Ok(json!({ "subscriptionId": input["subscriptionId"] })),

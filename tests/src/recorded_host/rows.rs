@@ -161,7 +161,10 @@ impl Rows {
             let row = self.shelves.entry(shelf).or_default().entry(number(key)).or_default();
             row.total = number("totalBytes");
             row.digest = fragment["payloadDigest"].is_string();
-            row.parts.insert(number("byteOffset"), bytes);
+            let part = row.parts.entry(number("byteOffset")).or_default();
+            if part.len() < bytes.len() {
+                *part = bytes;
+            }
         }
     }
 }

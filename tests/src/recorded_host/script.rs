@@ -100,10 +100,9 @@ impl Script {
         Some(turned)
     }
 
-    /// A recorded reply under another request id.
-    pub fn recorded_reply(&self, n: u64, id: &str) -> String {
-        let frame = self.recording.frame(n);
-        frame.text.replace(frame.request_id().expect("a reply"), id)
+    /// A frame of the recording.
+    pub fn frame(&self, n: u64) -> &Frame {
+        self.recording.frame(n)
     }
 
     /// Whether the recording has more to play.

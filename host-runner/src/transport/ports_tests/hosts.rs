@@ -287,3 +287,25 @@ fn given_a_socket_open_to_others_when_it_is_opened_then_insecure_and_nobody_conn
     assert_eq!(edge.to_the_end(1), refused(HostRefusal::Insecure(why)));
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }
+
+#[test]
+fn given_as_many_channels_as_are_allowed_when_another_is_opened_then_it_is_refused_until_one_is_gone()
+ {
+    let (mut edge, _hosts) = Edge::with_host();
+    let most = u32::try_from(limits::CHANNELS).unwrap();
+    for channel in 0..most {
+        edge.open(channel, host("embedded"));
+        edge.opened(channel);
+    }
+    edge.open(most, host("embedded"));
+    assert_eq!(
+        edge.to_the_end(most),
+        refused(HostRefusal::Failed(
+            "128 channels are open, and no more are allowed.".to_owned()
+        ))
+    );
+
+    edge.host(0, HostDeparture::Close);
+    edge.open(most + 1, host("embedded"));
+    edge.opened(most + 1);
+}

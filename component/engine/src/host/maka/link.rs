@@ -421,21 +421,22 @@ impl Maka {
     /// after too long: everything that waits is refused.
     fn try_again(&mut self, cx: &mut Cx<'_, '_>, failure: Failure) {
         let now = cx.core.now.monotonic;
-        let patient = self
-            .link
-            .lost_at
-            .is_some_and(|at| now < at.saturating_add(limits::MAKA_GIVE_UP_MS));
+        let patience = self.link.lost_at.map_or(0, |at| {
+            at.saturating_add(limits::MAKA_GIVE_UP_MS).saturating_sub(now)
+        });
         if !self.calls.wanting() || self.ended {
             return;
         }
-        if !patient {
+        if patience == 0 {
             cx.core.note(Level::Warn, failure.message.clone());
             return self.refuse_waiting(cx, &failure);
         }
         let (first, longest) = limits::MAKA_BACKOFF_MS;
+        // The last attempt comes when patience ends, not a doubled pause after that.
         let pause = first
             .saturating_mul(1 << self.link.attempts.min(16))
-            .min(longest);
+            .min(longest)
+            .min(patience);
         self.link.attempts += 1;
         let timer = cx.arm(Due::Backoff, pause);
         self.link.state = State::Waiting { timer };
