@@ -114,7 +114,7 @@ pub enum Outcome {
     /// The Host stopped it, not asked by us.
     Aborted { source: String },
     /// Stopped as asked, or never admitted.
-    Stopped { failure: Option<Failure> },
+    Stopped,
     /// It could not be started or observed; if it was admitted, it was stopped.
     Broken { failure: Failure },
 }

@@ -12,7 +12,7 @@ use crate::plumbing::Core;
 use crate::projection::{End, Failure, Projection};
 use crate::rpc::{RpcError, Ticket, error};
 
-use super::{Feed, Sessions, State};
+use super::{Feed, Session, Sessions, State};
 
 impl Listener for Sessions {
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard {
@@ -73,12 +73,16 @@ impl Listener for Sessions {
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
-                if let Some(key) = session {
-                    self.open.remove(&key);
-                }
-                match failure {
-                    Some(failure) => self.editor.refuse(core, ticket, &refusal(&failure)),
-                    None => self.editor.closed(core, ticket),
+                let session = session.and_then(|key| self.open.remove(&key));
+                self.closed(core, ticket, failure.as_ref());
+                if let Some(Session {
+                    state: State::Closing { again },
+                    ..
+                }) = session
+                {
+                    for ticket in again {
+                        self.closed(core, ticket, failure.as_ref());
+                    }
                 }
             }
             Fact::Ended => {}
@@ -138,7 +142,7 @@ impl Sessions {
         let end = match &outcome {
             Outcome::Completed => End::Completed,
             Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
-            Outcome::Aborted { .. } | Outcome::Stopped { .. } => End::Cancelled,
+            Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
         let showing = session.state == State::Owned && !self.ending;
         let finished = if prompt.unshowable().is_none() {
@@ -161,6 +165,13 @@ impl Sessions {
         self.next(core, key);
     }
 
+    fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket, failure: Option<&host::Failure>) {
+        match failure {
+            Some(failure) => self.editor.refuse(core, ticket, &refusal(failure)),
+            None => self.editor.closed(core, ticket),
+        }
+    }
+
     fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, outcome: Outcome) {
         match outcome {
             Outcome::Completed => self.editor.stopped(core, ticket, StopReason::EndTurn),
@@ -168,9 +179,7 @@ impl Sessions {
                 core.note(Level::Info, format!("the Host ended the turn: {source}"));
                 self.editor.stopped(core, ticket, StopReason::Cancelled);
             }
-            Outcome::Stopped { .. } => {
-                self.editor.stopped(core, ticket, StopReason::Cancelled);
-            }
+            Outcome::Stopped => self.editor.stopped(core, ticket, StopReason::Cancelled),
             Outcome::Failed { class, message } => {
                 let error = failed(&class, message.as_deref());
                 self.editor.refuse(core, ticket, &error);

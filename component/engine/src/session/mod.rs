@@ -11,6 +11,7 @@ mod prompt;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +47,12 @@ struct Session {
     feed: Feed,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     /// The editor may use it.
     Owned,
-    /// `session/close` waits for what still runs.
-    Closing,
+    /// `session/close` waits for what still runs; with those that asked for it again.
+    Closing { again: Vec<Ticket> },
 }
 
 /// Whether the Host's feed goes on (rule R7).
@@ -87,7 +88,7 @@ impl Sessions {
 
     /// The editor has taken bytes: shows what was held back.
     pub fn flush(&mut self, core: &mut Core<'_>) {
-        let keys: alloc::vec::Vec<SessionKey> = self.open.keys().copied().collect();
+        let keys: Vec<SessionKey> = self.open.keys().copied().collect();
         for key in keys {
             if self.editor.slow() {
                 return;
@@ -128,7 +129,7 @@ impl Sessions {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
-        if session.running.is_some() || session.state == State::Closing {
+        if session.running.is_some() || session.state != State::Owned {
             return;
         }
         let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {

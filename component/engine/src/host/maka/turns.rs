@@ -273,10 +273,7 @@ impl Maka {
         {
             cx.core.disarm(timer);
         }
-        if let Outcome::Stopped {
-            failure: Some(failure),
-        } = &outcome
-        {
+        if let Some(failure) = turn.unstopped() {
             attached.stop_failure = Some(failure.clone());
         }
         attached.reading.interrupt();
@@ -301,7 +298,7 @@ impl Maka {
             .get(&key)
             .is_some_and(|attached| attached.turn.is_some())
         {
-            self.settle(cx, key, Outcome::Stopped { failure: None });
+            self.settle(cx, key, Outcome::Stopped);
         }
         if let Some(attached) = self.feeds.get_mut(&key) {
             attached.foreign_stops = 0;
