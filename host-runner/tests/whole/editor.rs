@@ -47,7 +47,14 @@ impl Editor {
             }
         });
         let (lines, closing) = (Some(lines), Some(ours));
-        let mut editor = Editor { child, stdin, lines, closing, heard: Vec::new(), next_id: 1 };
+        let mut editor = Editor {
+            child,
+            stdin,
+            lines,
+            closing,
+            heard: Vec::new(),
+            next_id: 1,
+        };
         let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
         let id = editor.ask("initialize", hello);
         assert_eq!(editor.answer(id)["result"]["protocolVersion"], json!(1));
@@ -57,12 +64,18 @@ impl Editor {
     pub fn session(&mut self) -> String {
         let id = self.ask("session/new", json!({ "cwd": "/tmp", "mcpServers": [] }));
         let answer = self.answer(id);
-        answer["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+        answer["result"]["sessionId"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .to_owned()
     }
 
     pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
         let prompt = json!([{ "type": "text", "text": text }]);
-        self.ask("session/prompt", json!({ "sessionId": session, "prompt": prompt }))
+        self.ask(
+            "session/prompt",
+            json!({ "sessionId": session, "prompt": prompt }),
+        )
     }
 
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
@@ -87,7 +100,9 @@ impl Editor {
     }
 
     pub fn answer_within(&mut self, id: u64, bound: Duration) -> Value {
-        self.wait(bound, |message| message["id"] == json!(id) && message.get("method").is_none())
+        self.wait(bound, |message| {
+            message["id"] == json!(id) && message.get("method").is_none()
+        })
     }
 
     /// The first piece of the answer's text.
@@ -104,7 +119,12 @@ impl Editor {
         let until = Instant::now() + bound;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            match self.lines.as_ref().expect("stdout is open").recv_timeout(left) {
+            match self
+                .lines
+                .as_ref()
+                .expect("stdout is open")
+                .recv_timeout(left)
+            {
                 Ok(message) => {
                     self.heard.push(message.clone());
                     if wanted(&message) {
@@ -130,7 +150,10 @@ impl Editor {
 
     /// How many updates came so far.
     pub fn updates(&self) -> usize {
-        self.heard.iter().filter(|message| message.get("method").is_some()).count()
+        self.heard
+            .iter()
+            .filter(|message| message.get("method").is_some())
+            .count()
     }
 
     pub fn close_stdin(&mut self) {

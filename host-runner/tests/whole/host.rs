@@ -20,22 +20,44 @@ pub struct Host {
 }
 
 impl Host {
+    /// Plays the built-in script.
     pub fn start() -> Host {
+        Host::playing(None)
+    }
+
+    /// Plays this script.
+    pub fn playing(script: Option<&str>) -> Host {
         let folder = tempfile::tempdir().expect("a folder");
+        let script = script.map(|text| {
+            let path = folder.path().join("script.json");
+            fs::write(&path, text).expect("a script");
+            path
+        });
         let path = folder.path().join("h.sock");
         let listener = UnixListener::bind(&path).expect("a socket");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("its mode");
-        let world = World::new(Options::default()).expect("the built-in script");
+        let world = World::new(Options {
+            script,
+            ..Options::default()
+        })
+        .expect("a script");
         let open = Arc::new(Mutex::new(Vec::new()));
         let dead = Arc::new(AtomicBool::new(false));
-        let host = Host { folder, world: world.clone(), open: open.clone(), dead: dead.clone() };
+        let host = Host {
+            folder,
+            world: world.clone(),
+            open: open.clone(),
+            dead: dead.clone(),
+        };
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
                 if dead.load(Ordering::SeqCst) {
                     return;
                 }
-                open.lock().expect("no panic").push(stream.try_clone().expect("a handle"));
+                open.lock()
+                    .expect("no panic")
+                    .push(stream.try_clone().expect("a handle"));
                 let world = world.clone();
                 thread::spawn(move || serve(stream, world));
             }
