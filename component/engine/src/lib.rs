@@ -289,8 +289,8 @@ impl Call<'_> {
                 }
             }
             Origin::Timer(timer) => match self.core.due(timer) {
-                Some(Due::Maka(_)) => self.host(Maka::timer_poisoned),
-                Some(Due::Shutdown) => self.finish(),
+                Some(Due::Maka(due)) => self.host(|maka, cx| maka.timer_poisoned(cx, due)),
+                Some(Due::Shutdown) => *self.done = true,
                 None => {}
             },
         }

@@ -156,6 +156,10 @@ pub struct ListItem {
 pub trait Listener {
     /// One fact; `session` where it is about one.
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
+
+    /// What it wants done because of what it heard, in order. Taken after every line of the
+    /// Host, so that the cut of its bytes makes no difference (rule R9).
+    fn command(&mut self) -> Option<Command>;
 }
 
 /// What hearing a fact showed.

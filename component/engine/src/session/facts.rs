@@ -89,6 +89,10 @@ impl Listener for Sessions {
         }
         Heard::Fine
     }
+
+    fn command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
 }
 
 impl Sessions {

@@ -250,6 +250,9 @@ impl Maka {
                 (Line::Whole(line), _) => self.line(cx, line),
             }
             self.pump(cx);
+            while let Some(command) = cx.listener.command() {
+                self.command(cx, command);
+            }
         });
         if self.link.channel() == channel {
             self.link.lines = lines;

@@ -119,6 +119,21 @@ impl Maka {
         }
     }
 
+    /// The pause before the next question trapped: that question counts as failed.
+    pub(super) fn query_poisoned(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let turn = self
+            .feeds
+            .get(&key)
+            .and_then(|attached| attached.turn.as_ref());
+        if let Some(turn_id) = turn.map(|turn| turn.id.clone()) {
+            let answer = Answer::Lost {
+                dispatched: false,
+                reason: "poisoned_timer",
+            };
+            self.queried(cx, key, &turn_id, answer);
+        }
+    }
+
     /// `turn.query` was answered: only the turn itself, or `not_found`, settles it.
     pub(super) fn queried(
         &mut self,
