@@ -13,8 +13,8 @@ mod stream;
 use std::collections::{BTreeMap, VecDeque};
 
 use airlock_engine::{
-    AcpArrival, AcpDeparture, Channel, Effect, Ending, Engine, HostArrival, HostDeparture, HostRefusal,
-    Input, Instant, Level, Origin, Target, Timer,
+    AcpArrival, AcpDeparture, Channel, Effect, Ending, Engine, HostArrival, HostDeparture,
+    HostRefusal, Input, Instant, Level, Origin, Target, Timer,
 };
 use serde_json::{Value, json};
 
@@ -380,7 +380,10 @@ impl<P: Peer> Desk<P> {
     }
 
     fn next_timer(&self) -> Option<(Timer, u64)> {
-        self.timers.iter().map(|(timer, due)| (*timer, *due)).min_by_key(|(timer, due)| (*due, *timer))
+        self.timers
+            .iter()
+            .map(|(timer, due)| (*timer, *due))
+            .min_by_key(|(timer, due)| (*due, *timer))
     }
 
     fn pass(&mut self, until: u64) {
@@ -389,7 +392,11 @@ impl<P: Peer> Desk<P> {
     }
 
     fn listening(&self) -> Option<Channel> {
-        self.wires.iter().rev().find(|(_, it)| it.reading && it.ending.is_none()).map(|(id, _)| *id)
+        self.wires
+            .iter()
+            .rev()
+            .find(|(_, it)| it.reading && it.ending.is_none())
+            .map(|(id, _)| *id)
     }
 
     /// One round of arrivals: the editor's first, then at most one chunk a channel.
@@ -438,11 +445,21 @@ impl<P: Peer> Desk<P> {
             let state = self.engine.snapshot();
             let restored = Engine::restore(&self.config, &state);
             self.engine = restored.unwrap_or_else(|e| panic!("a snapshot is refused: {e}"));
-            let effects = self.engine.handle(self.now, Vec::new()).expect("a restored engine answers");
+            let effects = self
+                .engine
+                .handle(self.now, Vec::new())
+                .expect("a restored engine answers");
             self.carry_out(effects);
         }
-        let effects = self.engine.handle(self.now, inputs.clone()).expect("the engine answers");
-        self.calls.push(Call { now: self.now, inputs, effects: effects.clone() });
+        let effects = self
+            .engine
+            .handle(self.now, inputs.clone())
+            .expect("the engine answers");
+        self.calls.push(Call {
+            now: self.now,
+            inputs,
+            effects: effects.clone(),
+        });
         self.carry_out(effects);
     }
 
@@ -454,8 +471,12 @@ impl<P: Peer> Desk<P> {
                 Effect::Acp(AcpDeparture::Finish) => self.editor_finished = true,
                 Effect::Host(channel, departure) => self.to_wire(channel, departure),
                 Effect::File(handle, departure) => {
-                    let answer = self.files.answer(handle, departure).filter(|_| self.files_answer);
-                    self.arrivals.extend(answer.map(|answer| Input::File(handle, answer)));
+                    let answer = self
+                        .files
+                        .answer(handle, departure)
+                        .filter(|_| self.files_answer);
+                    self.arrivals
+                        .extend(answer.map(|answer| Input::File(handle, answer)));
                 }
                 Effect::Arm(timer, due) => {
                     self.timers.insert(timer, due);
@@ -476,7 +497,11 @@ impl<P: Peer> Desk<P> {
     fn editor_gets(&mut self, bytes: &[u8]) {
         assert!(!self.editor_finished, "bytes after the end of the stream");
         self.sent += bytes.len() as u64;
-        assert!(bytes.ends_with(b"\n"), "no whole messages: {}", String::from_utf8_lossy(bytes));
+        assert!(
+            bytes.ends_with(b"\n"),
+            "no whole messages: {}",
+            String::from_utf8_lossy(bytes)
+        );
         for line in lines(&mut self.to_editor_tail, bytes) {
             self.oracle.said(&line);
             self.log.push(format!("< {line}"));
@@ -489,7 +514,10 @@ impl<P: Peer> Desk<P> {
             HostDeparture::Open(target) => {
                 let arrival = match self.host.open(&target) {
                     Ok(facts) => {
-                        let mut wire = Wire { reading: true, ..Wire::default() };
+                        let mut wire = Wire {
+                            reading: true,
+                            ..Wire::default()
+                        };
                         wire.incoming.cut = self.from_editor.cut;
                         self.wires.insert(channel, wire);
                         HostArrival::Opened(facts)
@@ -499,7 +527,9 @@ impl<P: Peer> Desk<P> {
                 self.arrivals.push_back(Input::Host(channel, arrival));
             }
             HostDeparture::Bytes(bytes) => {
-                let Some(wire) = self.wires.get_mut(&channel) else { return };
+                let Some(wire) = self.wires.get_mut(&channel) else {
+                    return;
+                };
                 wire.taken += bytes.len() as u64;
                 let taken = wire.taken;
                 for line in lines(&mut wire.tail, &bytes) {
@@ -507,7 +537,8 @@ impl<P: Peer> Desk<P> {
                     let said = self.host.line(&line);
                     self.hear(channel, said);
                 }
-                self.arrivals.push_back(Input::Host(channel, HostArrival::Drained(taken)));
+                self.arrivals
+                    .push_back(Input::Host(channel, HostArrival::Drained(taken)));
             }
             HostDeparture::Read(on) => {
                 if let Some(wire) = self.wires.get_mut(&channel) {
@@ -524,13 +555,16 @@ impl<P: Peer> Desk<P> {
                 if self.wires.remove(&channel).is_some() {
                     self.host.closed();
                 }
-                self.arrivals.retain(|it| !matches!(it, Input::Host(of, _) if *of == channel));
+                self.arrivals
+                    .retain(|it| !matches!(it, Input::Host(of, _) if *of == channel));
             }
         }
     }
 
     fn hear(&mut self, channel: Channel, said: Vec<Say>) {
-        let Some(wire) = self.wires.get_mut(&channel) else { return };
+        let Some(wire) = self.wires.get_mut(&channel) else {
+            return;
+        };
         for say in said {
             match say {
                 Say::Line(line) => {
@@ -546,8 +580,14 @@ impl<P: Peer> Desk<P> {
 /// Whole lines of `bytes`, after what `tail` holds.
 fn lines(tail: &mut Vec<u8>, bytes: &[u8]) -> Vec<String> {
     tail.extend_from_slice(bytes);
-    let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+    let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else {
+        return Vec::new();
+    };
     let whole: Vec<u8> = tail.drain(..=end).collect();
     let text = String::from_utf8(whole).expect("messages are UTF-8");
-    text.strip_suffix('\n').unwrap_or(&text).split('\n').map(str::to_owned).collect()
+    text.strip_suffix('\n')
+        .unwrap_or(&text)
+        .split('\n')
+        .map(str::to_owned)
+        .collect()
 }
