@@ -19,7 +19,10 @@ const RUN: usize = 6;
 impl<P: Peer> Desk<P> {
     /// Initializes the connection.
     pub fn initialize(&mut self) -> Value {
-        let id = self.request("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+        let id = self.request(
+            "initialize",
+            &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+        );
         self.answer(id)
     }
 
@@ -32,13 +35,18 @@ impl<P: Peer> Desk<P> {
         let id = self.request("session/new", &json!({ "cwd": CWD, "mcpServers": [] }));
         let answer = self.answer(id);
         let session = answer["result"]["sessionId"].as_str();
-        session.unwrap_or_else(|| panic!("no session: {answer}")).to_owned()
+        session
+            .unwrap_or_else(|| panic!("no session: {answer}"))
+            .to_owned()
     }
 
     /// Sends a prompt of text; the id of the request.
     pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
         let block = json!([{ "type": "text", "text": text }]);
-        self.request("session/prompt", &json!({ "sessionId": session, "prompt": block }))
+        self.request(
+            "session/prompt",
+            &json!({ "sessionId": session, "prompt": block }),
+        )
     }
 
     /// Cancels what runs in the session.
@@ -54,26 +62,47 @@ impl<P: Peer> Desk<P> {
 
     /// Requests that went to the Host, by operation (`hello` for the handshake), in order.
     pub fn asked(&self) -> Vec<String> {
-        let frames = self.to_host.iter().map(|(_, line)| serde_json::from_str(line).unwrap_or_default());
-        let name = |frame: Value| frame["operation"].as_str().or(frame["kind"].as_str()).map(str::to_owned);
+        let frames = self
+            .to_host
+            .iter()
+            .map(|(_, line)| serde_json::from_str(line).unwrap_or_default());
+        let name = |frame: Value| {
+            frame["operation"]
+                .as_str()
+                .or(frame["kind"].as_str())
+                .map(str::to_owned)
+        };
         frames.filter_map(name).collect()
     }
 
     /// How often the Host was asked this.
     pub fn times_asked(&self, operation: &str) -> usize {
-        self.asked().iter().filter(|asked| *asked == operation).count()
+        self.asked()
+            .iter()
+            .filter(|asked| *asked == operation)
+            .count()
     }
 
     /// The conversation for a snapshot: `>` from the editor, `<` to it.
     pub fn conversation(&self) -> String {
         let mut names = Names::default();
-        let mut lines: Vec<String> = self.log.iter().map(|line| shorten(&names.apply(line))).collect();
+        let mut lines: Vec<String> = self
+            .log
+            .iter()
+            .map(|line| shorten(&names.apply(line)))
+            .collect();
         let mut at = 0;
         while at < lines.len() {
-            let like = lines[at..].iter().take_while(|line| alike(&lines[at], line)).count();
+            let like = lines[at..]
+                .iter()
+                .take_while(|line| alike(&lines[at], line))
+                .count();
             if like > RUN {
                 let hidden = like - 3;
-                lines.splice(at + 2..at + 2 + hidden, [format!("  ({hidden} more like these)")]);
+                lines.splice(
+                    at + 2..at + 2 + hidden,
+                    [format!("  ({hidden} more like these)")],
+                );
             }
             at += like.clamp(1, 4);
         }
@@ -84,7 +113,10 @@ impl<P: Peer> Desk<P> {
     /// message.
     pub fn shown(&self, kind: &str) -> Vec<(String, String)> {
         let mut messages: Vec<(String, String)> = Vec::new();
-        for update in self.updates().filter(|update| update["sessionUpdate"] == kind) {
+        for update in self
+            .updates()
+            .filter(|update| update["sessionUpdate"] == kind)
+        {
             let id = update["messageId"].as_str().unwrap_or_default();
             let text = update["content"]["text"].as_str().unwrap_or_default();
             match messages.iter_mut().find(|(known, _)| known == id) {
@@ -99,7 +131,9 @@ impl<P: Peer> Desk<P> {
     pub fn updates(&self) -> impl Iterator<Item = Value> {
         let got = self.log.iter().filter_map(|line| line.strip_prefix("< "));
         let messages = got.map(|line| serde_json::from_str::<Value>(line).unwrap_or_default());
-        messages.filter(|it| it["method"] == "session/update").map(|it| it["params"]["update"].clone())
+        messages
+            .filter(|it| it["method"] == "session/update")
+            .map(|it| it["params"]["update"].clone())
     }
 }
 
@@ -109,8 +143,11 @@ fn alike(first: &str, other: &str) -> bool {
         let message: Value = serde_json::from_str(line.strip_prefix("< ")?.split(" …").next()?)
             .unwrap_or(Value::Null);
         let update = &message["params"]["update"];
-        let of = update["toolCallId"].as_str().or(update["messageId"].as_str());
-        of.map(|of| format!("{} {of}", update["sessionUpdate"])).or_else(|| cut_key(line))
+        let of = update["toolCallId"]
+            .as_str()
+            .or(update["messageId"].as_str());
+        of.map(|of| format!("{} {of}", update["sessionUpdate"]))
+            .or_else(|| cut_key(line))
     };
     key(first).is_some() && key(first) == key(other)
 }

@@ -50,8 +50,15 @@ fn run(number: &str, prompt: &str, cancels: bool, way: Way) -> Effects {
         desk.cancel(&session);
         desk.run_until_quiet();
     }
-    assert!(!desk.unanswered().contains(&format!("{id} session/prompt")), "{number}: {}", desk.conversation());
-    desk.request("session/close", &serde_json::json!({ "sessionId": session }));
+    assert!(
+        !desk.unanswered().contains(&format!("{id} session/prompt")),
+        "{number}: {}",
+        desk.conversation()
+    );
+    desk.request(
+        "session/close",
+        &serde_json::json!({ "sessionId": session }),
+    );
     desk.run_until_quiet();
     desk.hang_up();
     desk.run_until_quiet();
@@ -59,21 +66,48 @@ fn run(number: &str, prompt: &str, cancels: bool, way: Way) -> Effects {
     let mut names = Names::default();
     let lines = |lines: Vec<String>| lines.join("\n");
     Effects {
-        editor: names.apply(&desk.log.iter().filter(|it| it.starts_with('<')).cloned().collect::<Vec<_>>().join("\n")),
-        host: names.apply(&lines(desk.to_host.iter().map(|(channel, line)| format!("{channel} {line}")).collect())),
-        notes: names.apply(&lines(desk.notes.iter().map(|(level, note)| format!("{level:?} {note}")).collect())),
+        editor: names.apply(
+            &desk
+                .log
+                .iter()
+                .filter(|it| it.starts_with('<'))
+                .cloned()
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
+        host: names.apply(&lines(
+            desk.to_host
+                .iter()
+                .map(|(channel, line)| format!("{channel} {line}"))
+                .collect(),
+        )),
+        notes: names.apply(&lines(
+            desk.notes
+                .iter()
+                .map(|(level, note)| format!("{level:?} {note}"))
+                .collect(),
+        )),
         armed: desk.left_armed.clone(),
         done: desk.done,
     }
 }
 
-const PLAIN: Way = Way { cut: Cut::Line, batching: false, restoring: false };
+const PLAIN: Way = Way {
+    cut: Cut::Line,
+    batching: false,
+    restoring: false,
+};
 
 /// The prompt of the recording.
 fn prompt_of(number: &str) -> String {
     let recording = Recording::open(number);
-    let mut starts = recording.client_frames().filter(|frame| frame.operation() == Some("turn.start"));
-    starts.next().unwrap().value["input"]["content"]["text"].as_str().unwrap().to_owned()
+    let mut starts = recording
+        .client_frames()
+        .filter(|frame| frame.operation() == Some("turn.start"));
+    starts.next().unwrap().value["input"]["content"]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn check(number: &str, cancels: bool, way: Way) {
@@ -87,19 +121,39 @@ fn check(number: &str, cancels: bool, way: Way) {
 #[test]
 fn given_a_recorded_session_when_cut_into_bytes_or_reads_then_the_effects_are_the_same() {
     for (number, cancels) in SESSIONS {
-        let one = if number == "15" { Cut::Bytes(97) } else { Cut::Bytes(1) };
+        let one = if number == "15" {
+            Cut::Bytes(97)
+        } else {
+            Cut::Bytes(1)
+        };
         for cut in [one, Cut::Read] {
             for batching in [false, true] {
-                check(number, cancels, Way { cut, batching, restoring: false });
+                check(
+                    number,
+                    cancels,
+                    Way {
+                        cut,
+                        batching,
+                        restoring: false,
+                    },
+                );
             }
         }
     }
 }
 
 #[test]
-fn given_a_recorded_session_when_saved_and_restored_between_any_two_calls_then_the_effects_are_the_same() {
+fn given_a_recorded_session_when_saved_and_restored_between_any_two_calls_then_the_effects_are_the_same()
+ {
     for (number, cancels) in SESSIONS {
-        check(number, cancels, Way { restoring: true, ..PLAIN });
+        check(
+            number,
+            cancels,
+            Way {
+                restoring: true,
+                ..PLAIN
+            },
+        );
     }
 }
 

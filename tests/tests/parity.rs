@@ -8,22 +8,31 @@ use host_runner::native::Native;
 use host_runner::sandbox::{Limits, Sandbox};
 
 #[test]
-fn given_every_recorded_session_when_run_natively_and_in_the_sandbox_then_the_effects_are_the_same() {
+fn given_every_recorded_session_when_run_natively_and_in_the_sandbox_then_the_effects_are_the_same()
+{
     let sandbox = Sandbox::built_in(Limits::default()).expect("the built-in component");
     for number in words::SESSIONS {
         let session = words::session(number);
         let native = words::run(&Native, &session, false);
-        assert_eq!(native, session.effects, "{number}: the desk and the runner's native adapter");
+        assert_eq!(
+            native, session.effects,
+            "{number}: the desk and the runner's native adapter"
+        );
         words::same(number, &native, &words::run(&sandbox, &session, false));
     }
 }
 
 #[test]
-fn given_a_recorded_session_when_the_sandbox_is_swapped_before_every_call_then_the_effects_are_the_same() {
+fn given_a_recorded_session_when_the_sandbox_is_swapped_before_every_call_then_the_effects_are_the_same()
+ {
     let sandbox = Sandbox::built_in(Limits::default()).expect("the built-in component");
     for number in ["03", "08", "20"] {
         let session = words::session(number);
-        words::same(number, &session.effects, &words::run(&sandbox, &session, true));
+        words::same(
+            number,
+            &session.effects,
+            &words::run(&sandbox, &session, true),
+        );
     }
 }
 

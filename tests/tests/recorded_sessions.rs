@@ -9,9 +9,13 @@ use serde_json::{Value, json};
 fn expected(report: &Report) -> &Report {
     for improvised in &report.improvised {
         assert!(
-            ["connection.catalog.query start", "session.catalog.query get", "session.transcript.page durable newer"]
-                .iter()
-                .any(|known| improvised.starts_with(known)),
+            [
+                "connection.catalog.query start",
+                "session.catalog.query get",
+                "session.transcript.page durable newer"
+            ]
+            .iter()
+            .any(|known| improvised.starts_with(known)),
             "improvised: {improvised}"
         );
     }
@@ -42,14 +46,20 @@ fn recorded_text(number: &str) -> Vec<String> {
             if !order.contains(&id) {
                 order.push(id.clone());
             }
-            texts.entry(id).or_default().push_str(delta["text"].as_str().unwrap());
+            texts
+                .entry(id)
+                .or_default()
+                .push_str(delta["text"].as_str().unwrap());
         }
     }
     order.iter().map(|id| texts[id].clone()).collect()
 }
 
 fn shown_text(desk: &Desk<RecordedHost>) -> Vec<String> {
-    desk.shown("agent_message_chunk").into_iter().map(|(_, text)| text).collect()
+    desk.shown("agent_message_chunk")
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect()
 }
 
 #[test]
@@ -57,13 +67,22 @@ fn given_text_and_thinking_when_prompted_then_both_stream_and_the_turn_ends() {
     let (desk, _, answer) = play("02", "SCENARIO:hello please");
     assert_eq!(answer["result"]["stopReason"], "end_turn");
     assert_eq!(shown_text(&desk), recorded_text("02"));
-    let thoughts: Vec<String> = desk.shown("agent_thought_chunk").into_iter().map(|(_, text)| text).collect();
+    let thoughts: Vec<String> = desk
+        .shown("agent_thought_chunk")
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     assert_eq!(thoughts, ["I should greet the user. 思考 🧠 done."]);
     insta::assert_snapshot!("02_text_and_thinking", desk.conversation());
     // The recorded client looked again; Airlock knows already.
     assert_eq!(
         expected(&desk.host.report()).never_came,
-        ["46 turn.query", "48 subscription.close", "51 subscription.open", "53 subscription.close"]
+        [
+            "46 turn.query",
+            "48 subscription.close",
+            "51 subscription.open",
+            "53 subscription.close"
+        ]
     );
 }
 
@@ -75,7 +94,12 @@ fn given_a_bash_tool_when_prompted_then_its_card_streams_output_and_ends_with_th
     insta::assert_snapshot!("03_bash_tool", desk.conversation());
     assert_eq!(
         expected(&desk.host.report()).never_came,
-        ["69 turn.query", "71 subscription.close", "74 subscription.open", "76 subscription.close"]
+        [
+            "69 turn.query",
+            "71 subscription.close",
+            "74 subscription.open",
+            "76 subscription.close"
+        ]
     );
 }
 
@@ -94,7 +118,10 @@ fn interaction(number: &str, name: &str) {
     assert_eq!(answer["error"]["code"], -32603);
     assert_eq!(answer["error"]["data"]["code"], "unsupported_interaction");
     assert_eq!(desk.times_asked("turn.stop"), 1);
-    assert_eq!(desk.times_asked("interaction.answer") + desk.times_asked("interaction.query"), 0);
+    assert_eq!(
+        desk.times_asked("interaction.answer") + desk.times_asked("interaction.query"),
+        0
+    );
     assert_eq!(desk.close_session(&session)["result"], json!({}));
     insta::assert_snapshot!(name, desk.conversation());
 }
@@ -141,7 +168,10 @@ fn given_a_text_of_90_kilobytes_when_prompted_then_it_arrives_whole() {
 fn given_a_provider_error_when_prompted_then_the_prompt_fails_with_its_words() {
     let (desk, _, answer) = play("17", &recorded_prompt("17"));
     assert_eq!(answer["error"]["code"], -32603);
-    assert_eq!(answer["error"]["data"]["failureClass"], "invalid_request_error");
+    assert_eq!(
+        answer["error"]["data"]["failureClass"],
+        "invalid_request_error"
+    );
     assert_eq!(
         answer["error"]["data"]["message"],
         "mock says bad request (code=invalid_request_error, status=400)"
@@ -156,19 +186,30 @@ fn given_a_title_that_the_host_made_when_the_session_changes_then_the_editor_is_
     let mut desk = Desk::new(RecordedHost::new(Recording::open("02")).stepwise());
     let session = desk.new_session();
     let titled = Recording::open("26");
-    desk.host.answer_next_from("session.catalog.query", titled.frame(19));
+    desk.host
+        .answer_next_from("session.catalog.query", titled.frame(19));
     let id = desk.prompt(&session, "SCENARIO:hello please");
     desk.answer(id);
     desk.advance(10_000);
-    let titles: Vec<Value> = desk.updates().filter(|it| it["sessionUpdate"] == "session_info_update").collect();
+    let titles: Vec<Value> = desk
+        .updates()
+        .filter(|it| it["sessionUpdate"] == "session_info_update")
+        .collect();
     assert_eq!(
         titles,
-        [json!({ "sessionUpdate": "session_info_update", "title": "Mock title", "updatedAt": "2026-11-30T08:33:10.025Z" })]
+        [
+            json!({ "sessionUpdate": "session_info_update", "title": "Mock title", "updatedAt": "2026-11-30T08:33:10.025Z" })
+        ]
     );
 }
 
 fn recorded_prompt(number: &str) -> String {
     let recording = Recording::open(number);
-    let mut starts = recording.client_frames().filter(|frame| frame.operation() == Some("turn.start"));
-    starts.next().unwrap().value["input"]["content"]["text"].as_str().unwrap().to_owned()
+    let mut starts = recording
+        .client_frames()
+        .filter(|frame| frame.operation() == Some("turn.start"));
+    starts.next().unwrap().value["input"]["content"]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }

@@ -28,16 +28,22 @@ fn recorded() -> RecordedHost {
 
 fn answer(desk: &mut Desk<RecordedHost>, id: u64) -> Value {
     let said = desk.take();
-    let found = said.into_iter().find(|it| it["id"] == id && it.get("method").is_none());
+    let found = said
+        .into_iter()
+        .find(|it| it["id"] == id && it.get("method").is_none());
     found.unwrap_or_else(|| panic!("no answer:\n{}", desk.conversation()))
 }
 
 fn text(desk: &Desk<RecordedHost>) -> String {
-    desk.shown("agent_message_chunk").into_iter().map(|(_, text)| text).collect()
+    desk.shown("agent_message_chunk")
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect()
 }
 
 #[test]
-fn given_a_lost_frame_when_the_sequence_jumps_then_the_session_is_opened_again_and_no_text_is_lost() {
+fn given_a_lost_frame_when_the_sequence_jumps_then_the_session_is_opened_again_and_no_text_is_lost()
+{
     let (mut desk, _, id) = streaming(recorded());
     desk.host.lose_frame();
     desk.host_speaks = true;
@@ -46,7 +52,11 @@ fn given_a_lost_frame_when_the_sequence_jumps_then_the_session_is_opened_again_a
     assert_eq!(answer(&mut desk, id)["result"]["stopReason"], "end_turn");
     assert_eq!(text(&desk), WHOLE);
     assert_eq!(desk.times_asked("subscription.open"), 2);
-    assert_eq!(desk.times_asked("hello"), 1, "the connection is as good as before");
+    assert_eq!(
+        desk.times_asked("hello"),
+        1,
+        "the connection is as good as before"
+    );
     assert_eq!(desk.times_asked("turn.start"), 1);
 }
 
@@ -59,11 +69,15 @@ fn given_a_lost_connection_in_mid_turn_when_it_comes_back_then_the_turn_ends_who
     desk.advance(5_000);
     assert_eq!(answer(&mut desk, id)["result"]["stopReason"], "end_turn");
     assert_eq!(text(&desk), WHOLE);
-    assert_eq!((desk.times_asked("hello"), desk.times_asked("turn.start")), (2, 1));
+    assert_eq!(
+        (desk.times_asked("hello"), desk.times_asked("turn.start")),
+        (2, 1)
+    );
 }
 
 #[test]
-fn given_a_host_that_is_gone_in_mid_turn_when_it_stays_away_then_the_prompt_has_an_answer_within_5_seconds() {
+fn given_a_host_that_is_gone_in_mid_turn_when_it_stays_away_then_the_prompt_has_an_answer_within_5_seconds()
+ {
     let (mut desk, session, id) = streaming(recorded());
     let lost = desk.host.leave();
     desk.host_says([lost]);
@@ -75,7 +89,11 @@ fn given_a_host_that_is_gone_in_mid_turn_when_it_stays_away_then_the_prompt_has_
     desk.cancel(&session);
     let close = desk.request("session/close", &json!({ "sessionId": session }));
     desk.advance(5_000);
-    assert!(desk.take().iter().any(|it| it["id"] == close), "{}", desk.conversation());
+    assert!(
+        desk.take().iter().any(|it| it["id"] == close),
+        "{}",
+        desk.conversation()
+    );
     desk.hang_up();
     desk.advance(5_000);
     assert_eq!(desk.done, Some(0));
@@ -86,11 +104,20 @@ fn given_a_host_that_was_gone_when_it_is_back_then_the_connection_makes_a_sessio
     let mut desk = Desk::new(recorded().stepwise());
     desk.host.leave();
     desk.initialize();
-    let id = desk.request("session/new", &json!({ "cwd": "/srv/maka-work", "mcpServers": [] }));
+    let id = desk.request(
+        "session/new",
+        &json!({ "cwd": "/srv/maka-work", "mcpServers": [] }),
+    );
     desk.advance(20_000);
-    assert_eq!(answer(&mut desk, id)["error"]["data"]["code"], "connection_failed");
+    assert_eq!(
+        answer(&mut desk, id)["error"]["data"]["code"],
+        "connection_failed"
+    );
     desk.host.come_back();
-    let id = desk.request("session/new", &json!({ "cwd": "/srv/maka-work", "mcpServers": [] }));
+    let id = desk.request(
+        "session/new",
+        &json!({ "cwd": "/srv/maka-work", "mcpServers": [] }),
+    );
     desk.advance(20_000);
     assert!(answer(&mut desk, id)["result"]["sessionId"].is_string());
 }
@@ -100,15 +127,23 @@ fn assistant(text: &str) -> String {
     let recording = Recording::open("02");
     let opened = &recording.frame(52).value["result"]["transcript"]["durable"];
     let rows = airlock_tests::recorded_host::rows_of(opened);
-    let row = rows.iter().find(|row| row.contains("\"type\":\"assistant\"")).unwrap();
+    let row = rows
+        .iter()
+        .find(|row| row.contains("\"type\":\"assistant\""))
+        .unwrap();
     let mut row: Value = serde_json::from_str(row).unwrap();
     row["text"] = json!(text);
     row.to_string()
 }
 
 #[test]
-fn given_a_transcript_that_has_more_text_than_was_streamed_when_the_turn_ends_then_the_rest_is_shown_first() {
-    let mut desk = Desk::new(recorded().with_row(2, &assistant(&format!("{WHOLE} And more."))).stepwise());
+fn given_a_transcript_that_has_more_text_than_was_streamed_when_the_turn_ends_then_the_rest_is_shown_first()
+ {
+    let mut desk = Desk::new(
+        recorded()
+            .with_row(2, &assistant(&format!("{WHOLE} And more.")))
+            .stepwise(),
+    );
     let session = desk.new_session();
     let id = desk.prompt(&session, HELLO);
     assert_eq!(desk.answer(id)["result"]["stopReason"], "end_turn");
@@ -116,7 +151,8 @@ fn given_a_transcript_that_has_more_text_than_was_streamed_when_the_turn_ends_th
 }
 
 #[test]
-fn given_a_transcript_that_says_otherwise_than_the_stream_when_read_then_the_prompt_fails_and_never_ends_well() {
+fn given_a_transcript_that_says_otherwise_than_the_stream_when_read_then_the_prompt_fails_and_never_ends_well()
+ {
     for rewritten in ["Hello from another model.", "Hello", ""] {
         let mut desk = Desk::new(recorded().with_row(2, &assistant(rewritten)).stepwise());
         let session = desk.new_session();
@@ -144,7 +180,10 @@ fn given_a_slow_editor_when_a_flood_comes_then_output_is_bounded_and_nothing_is_
     desk.editor_reads = false;
     desk.run_until_quiet();
     let waiting = desk.waiting();
-    assert!(waiting <= (8 << 20) + (1 << 20), "{waiting} bytes wait for the editor");
+    assert!(
+        waiting <= (8 << 20) + (1 << 20),
+        "{waiting} bytes wait for the editor"
+    );
     desk.editor_reads = true;
     desk.advance(10_000);
     assert_eq!(answer(&mut desk, id)["result"]["stopReason"], "end_turn");
@@ -192,7 +231,11 @@ fn flood(count: usize) -> (Recording, String) {
                 value["delta"]["startOffset"] = json!(whole.len());
                 value["delta"]["text"] = json!(part);
                 whole.push_str(&part);
-                steps.push(Step::Host(Frame { n: first.n, text: value.to_string(), value }));
+                steps.push(Step::Host(Frame {
+                    n: first.n,
+                    text: value.to_string(),
+                    value,
+                }));
             }
             // The recorded text had eight deltas.
             added = count as u64 - 8;
@@ -205,10 +248,17 @@ fn flood(count: usize) -> (Recording, String) {
         if is_text {
             value["delta"]["startOffset"] = json!(whole.len());
         }
-        if value["subscriptionId"] == first.value["subscriptionId"] && value["sequence"].is_u64() && added > 0 {
+        if value["subscriptionId"] == first.value["subscriptionId"]
+            && value["sequence"].is_u64()
+            && added > 0
+        {
             value["sequence"] = json!(value["sequence"].as_u64().unwrap() + added);
         }
-        steps.push(Step::Host(Frame { n: frame.n, text: value.to_string(), value }));
+        steps.push(Step::Host(Frame {
+            n: frame.n,
+            text: value.to_string(),
+            value,
+        }));
     }
     recording.steps = steps;
     (recording, whole)

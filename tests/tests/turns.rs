@@ -41,7 +41,9 @@ fn settle(desk: &mut Desk<RecordedHost>) {
 }
 
 fn answer(desk: &mut Desk<RecordedHost>, id: u64) -> Option<Value> {
-    desk.take().into_iter().find(|it| it["id"] == id && it.get("method").is_none())
+    desk.take()
+        .into_iter()
+        .find(|it| it["id"] == id && it.get("method").is_none())
 }
 
 #[test]
@@ -58,7 +60,10 @@ fn given_a_stop_under_way_when_its_answer_is_late_then_the_prompt_waits_for_it()
     let late = desk.host.release("turn.stop");
     desk.host_says(late);
     settle(&mut desk);
-    assert_eq!(answer(&mut desk, id).unwrap()["result"]["stopReason"], "cancelled");
+    assert_eq!(
+        answer(&mut desk, id).unwrap()["result"]["stopReason"],
+        "cancelled"
+    );
 }
 
 #[test]
@@ -91,7 +96,10 @@ fn given_a_cancelled_turn_when_more_text_comes_then_none_of_it_is_shown() {
     desk.cancel(&session);
     settle(&mut desk);
     let shown = desk.shown("agent_message_chunk");
-    assert_eq!(shown[0].1, "chunk 0 chunk 1 chunk 2 chunk 3 chunk 4 chunk 5 ");
+    assert_eq!(
+        shown[0].1,
+        "chunk 0 chunk 1 chunk 2 chunk 3 chunk 4 chunk 5 "
+    );
 }
 
 #[test]
@@ -106,8 +114,17 @@ fn given_a_prompt_whose_session_is_not_attached_yet_when_cancelled_then_no_turn_
     let late = desk.host.release("subscription.open");
     desk.host_says(late);
     settle(&mut desk);
-    assert_eq!(answer(&mut desk, id).unwrap()["result"]["stopReason"], "cancelled");
-    assert_eq!((desk.times_asked("turn.start"), desk.times_asked("turn.stop")), (0, 0));
+    assert_eq!(
+        answer(&mut desk, id).unwrap()["result"]["stopReason"],
+        "cancelled"
+    );
+    assert_eq!(
+        (
+            desk.times_asked("turn.start"),
+            desk.times_asked("turn.stop")
+        ),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -123,11 +140,21 @@ fn given_a_start_under_way_when_cancelled_then_the_stop_waits_for_the_run_and_na
     quiet(&mut desk);
     assert_eq!(desk.times_asked("turn.stop"), 0, "no run is known yet");
     settle(&mut desk);
-    assert_eq!(answer(&mut desk, id).unwrap()["result"]["stopReason"], "cancelled");
+    assert_eq!(
+        answer(&mut desk, id).unwrap()["result"]["stopReason"],
+        "cancelled"
+    );
     assert_eq!(desk.times_asked("turn.stop"), 1);
-    let (_, stop) = desk.to_host.iter().find(|(_, line)| line.contains("\"turn.stop\"")).unwrap();
+    let (_, stop) = desk
+        .to_host
+        .iter()
+        .find(|(_, line)| line.contains("\"turn.stop\""))
+        .unwrap();
     let stop: Value = serde_json::from_str(stop).unwrap();
-    assert_eq!(stop["input"]["runId"], "377230e6-6b35-4411-ba97-ba38d6deb6b8");
+    assert_eq!(
+        stop["input"]["runId"],
+        "377230e6-6b35-4411-ba97-ba38d6deb6b8"
+    );
     assert_eq!(desk.shown("agent_message_chunk"), []);
 }
 
@@ -144,19 +171,24 @@ fn given_an_idle_session_when_cancelled_then_nothing_is_asked_and_the_next_promp
 }
 
 #[test]
-fn given_the_end_of_input_in_mid_turn_when_it_comes_then_the_turn_is_stopped_and_the_end_is_clean() {
+fn given_the_end_of_input_in_mid_turn_when_it_comes_then_the_turn_is_stopped_and_the_end_is_clean()
+{
     let mut desk = desk("08");
     let session = session(&mut desk);
     let id = running(&mut desk, &session);
     desk.hang_up();
     settle(&mut desk);
     assert_eq!(desk.times_asked("turn.stop"), 1);
-    assert_eq!(answer(&mut desk, id).unwrap()["result"]["stopReason"], "cancelled");
+    assert_eq!(
+        answer(&mut desk, id).unwrap()["result"]["stopReason"],
+        "cancelled"
+    );
     assert_eq!((desk.done, desk.finished()), (Some(0), true));
 }
 
 #[test]
-fn given_the_end_of_input_when_the_host_never_answers_the_stop_then_the_end_comes_within_5_seconds() {
+fn given_the_end_of_input_when_the_host_never_answers_the_stop_then_the_end_comes_within_5_seconds()
+{
     let mut desk = desk("08");
     let session = session(&mut desk);
     let id = running(&mut desk, &session);
@@ -166,7 +198,10 @@ fn given_the_end_of_input_when_the_host_never_answers_the_stop_then_the_end_come
     assert_eq!(desk.done, None);
     desk.advance(5_000);
     assert_eq!((desk.done, desk.finished()), (Some(0), true));
-    assert_eq!(answer(&mut desk, id).unwrap()["result"]["stopReason"], "cancelled");
+    assert_eq!(
+        answer(&mut desk, id).unwrap()["result"]["stopReason"],
+        "cancelled"
+    );
 }
 
 #[test]
@@ -178,7 +213,10 @@ fn given_a_closed_session_when_used_then_it_is_unknown_and_nothing_more_is_shown
     desk.request("session/close", &json!({ "sessionId": session }));
     let late = desk.prompt(&session, "late");
     settle(&mut desk);
-    assert_eq!(answer(&mut desk, late).unwrap()["error"]["data"]["reason"], "unknown_session");
+    assert_eq!(
+        answer(&mut desk, late).unwrap()["error"]["data"]["reason"],
+        "unknown_session"
+    );
     assert_eq!(desk.updates().count(), shown);
     assert_eq!(desk.unanswered(), [""; 0]);
 }

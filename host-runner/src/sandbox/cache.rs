@@ -22,7 +22,14 @@ use wasmtime::component::Component;
 /// A sentence when the bytes are no component that can be compiled.
 pub fn compile(engine: &Engine, wasm: &[u8]) -> Result<Component> {
     Component::new(engine, wasm).map_err(|error| {
-        anyhow!("it is not a WebAssembly component that can be compiled: {error:#}")
+        let why: Vec<String> = format!("{error:#}")
+            .split_whitespace()
+            .map(String::from)
+            .collect();
+        anyhow!(
+            "it is not a WebAssembly component that can be compiled: {}",
+            why.join(" ")
+        )
     })
 }
 

@@ -147,6 +147,8 @@ fn given_a_recorded_failure_when_replayed_then_the_frames_are_those_of_the_real_
     });
 }
 
+/// Here the text up to the reconnect comes at once, so that it is all there when the client
+/// comes back; the recorded client came back while it was still streaming.
 #[test]
 fn given_a_recorded_reconnect_when_replayed_then_the_stream_goes_on_at_the_overlay() {
     replay(Replay {

@@ -76,6 +76,11 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// Played in one way only, where a byte a call would take too long.
+    pub fn batched() -> Scene {
+        Scene::new(Way::Batched)
+    }
+
     fn new(way: Way) -> Scene {
         let mut desk = Desk::new(ScriptedHost::default());
         desk.host_speaks = false;

@@ -19,8 +19,13 @@ pub struct Session {
 /// Plays a recording natively.
 pub fn session(number: &str) -> Session {
     let recording = Recording::open(number);
-    let start = recording.client_frames().find(|frame| frame.operation() == Some("turn.start"));
-    let text = start.unwrap().value["input"]["content"]["text"].as_str().unwrap().to_owned();
+    let start = recording
+        .client_frames()
+        .find(|frame| frame.operation() == Some("turn.start"));
+    let text = start.unwrap().value["input"]["content"]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let mut desk = Desk::new(RecordedHost::new(recording).stepwise());
     let session = desk.new_session();
     desk.prompt(&session, &text);
@@ -38,7 +43,11 @@ pub fn session(number: &str) -> Session {
     let of = |call: &Call| (instant(call.now), call.inputs.iter().map(input).collect());
     Session {
         inputs: desk.calls.iter().map(of).collect(),
-        effects: desk.calls.iter().map(|call| call.effects.iter().map(effect).collect()).collect(),
+        effects: desk
+            .calls
+            .iter()
+            .map(|call| call.effects.iter().map(effect).collect())
+            .collect(),
     }
 }
 
@@ -67,7 +76,10 @@ pub fn same(number: &str, wanted: &[Vec<words::Effect>], got: &[Vec<words::Effec
 }
 
 fn instant(at: engine::Instant) -> words::Instant {
-    words::Instant { monotonic: at.monotonic, wall: at.wall }
+    words::Instant {
+        monotonic: at.monotonic,
+        wall: at.wall,
+    }
 }
 
 fn ending(ending: &engine::Ending) -> words::Ending {
@@ -80,9 +92,15 @@ fn ending(ending: &engine::Ending) -> words::Ending {
 fn input(input: &engine::Input) -> words::Input {
     use engine::{AcpArrival, HostArrival};
     match input {
-        engine::Input::Acp(AcpArrival::Bytes(it)) => words::Input::Acp(words::AcpArrival::Bytes(it.clone())),
-        engine::Input::Acp(AcpArrival::Drained(it)) => words::Input::Acp(words::AcpArrival::Drained(*it)),
-        engine::Input::Acp(AcpArrival::Ended(it)) => words::Input::Acp(words::AcpArrival::Ended(ending(it))),
+        engine::Input::Acp(AcpArrival::Bytes(it)) => {
+            words::Input::Acp(words::AcpArrival::Bytes(it.clone()))
+        }
+        engine::Input::Acp(AcpArrival::Drained(it)) => {
+            words::Input::Acp(words::AcpArrival::Drained(*it))
+        }
+        engine::Input::Acp(AcpArrival::Ended(it)) => {
+            words::Input::Acp(words::AcpArrival::Ended(ending(it)))
+        }
         engine::Input::Expired(timer) => words::Input::Expired(*timer),
         engine::Input::Host(channel, arrival) => words::Input::Host((
             *channel,
@@ -101,8 +119,12 @@ fn input(input: &engine::Input) -> words::Input {
 fn effect(effect: &engine::Effect) -> words::Effect {
     use engine::{AcpDeparture, HostDeparture, Level};
     match effect {
-        engine::Effect::Acp(AcpDeparture::Bytes(it)) => words::Effect::Acp(words::AcpDeparture::Bytes(it.clone())),
-        engine::Effect::Acp(AcpDeparture::Finish) => words::Effect::Acp(words::AcpDeparture::Finish),
+        engine::Effect::Acp(AcpDeparture::Bytes(it)) => {
+            words::Effect::Acp(words::AcpDeparture::Bytes(it.clone()))
+        }
+        engine::Effect::Acp(AcpDeparture::Finish) => {
+            words::Effect::Acp(words::AcpDeparture::Finish)
+        }
         engine::Effect::Arm(timer, due) => words::Effect::Arm((*timer, *due)),
         engine::Effect::Disarm(timer) => words::Effect::Disarm(*timer),
         engine::Effect::Done(code) => words::Effect::Done(*code),

@@ -6,8 +6,8 @@ pub mod maka;
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::json::Object;
 use crate::plumbing::Core;
 use crate::projection::{Speaker, ToolFact};
 use crate::rpc::Ticket;
@@ -56,7 +56,8 @@ pub enum Fact<'a> {
     Created {
         ticket: Ticket,
         session_id: String,
-        about: Option<Value>,
+        title: String,
+        about: Option<Object>,
     },
     /// A page of sessions.
     Listed { ticket: Ticket, page: ListPage },
@@ -126,7 +127,7 @@ pub struct Failure {
     /// A sentence.
     pub message: String,
     /// The error's data: `source`, `operation`, `code`, ...
-    pub data: Value,
+    pub data: Object,
 }
 
 /// One page of sessions.

@@ -3,12 +3,11 @@
 use alloc::format;
 use alloc::string::String;
 
-use serde_json::json;
-
 use crate::editor::StopReason;
 use crate::effect::Level;
 use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
+use crate::object;
 use crate::plumbing::Core;
 use crate::projection::{End, Failure, Projection};
 use crate::rpc::{RpcError, Ticket, error};
@@ -63,9 +62,10 @@ impl Listener for Sessions {
             Fact::Created {
                 ticket,
                 session_id,
+                title,
                 about,
             } => {
-                self.adopt(session_id.clone());
+                self.adopt(session_id.clone(), title);
                 self.editor.created(core, ticket, &session_id, about);
             }
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
@@ -196,11 +196,11 @@ impl Sessions {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
-        if session.state != State::Owned || self.ending || session.title.as_ref() == Some(&title) {
+        if session.state != State::Owned || self.ending || session.title == title {
             return;
         }
         self.editor.titled(core, &session.id, &title, at);
-        session.title = Some(title);
+        session.title = title;
     }
 }
 
@@ -223,7 +223,7 @@ fn failed(class: &str, message: Option<&str>) -> RpcError {
     RpcError::with(
         error::INTERNAL,
         words,
-        json!({ "source": "runtime_host", "failureClass": class, "message": message }),
+        object! { "source": "runtime_host", "failureClass": class, "message": message },
     )
 }
 
@@ -232,6 +232,6 @@ fn unshowable(failure: &Failure) -> RpcError {
     RpcError::with(
         error::INTERNAL,
         format!("{failure}"),
-        json!({ "source": "adapter", "code": failure.code() }),
+        object! { "source": "adapter", "code": failure.code() },
     )
 }

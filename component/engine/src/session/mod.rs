@@ -39,7 +39,8 @@ pub struct Sessions {
 #[derive(Debug, Serialize, Deserialize)]
 struct Session {
     id: String,
-    title: Option<String>,
+    /// As the editor knows it, or as the Host named it at first.
+    title: String,
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
     state: State,
@@ -106,7 +107,7 @@ impl Sessions {
     }
 
     /// Takes a session in.
-    fn adopt(&mut self, id: String) -> SessionKey {
+    fn adopt(&mut self, id: String, title: String) {
         let key = self.next_key;
         self.next_key += 1;
         self.owned.insert(id.clone(), key);
@@ -114,14 +115,13 @@ impl Sessions {
             key,
             Session {
                 id,
-                title: None,
+                title,
                 running: None,
                 waiting: VecDeque::new(),
                 state: State::Owned,
                 feed: Feed::Flowing,
             },
         );
-        key
     }
 
     /// Starts the next waiting prompt, if none runs.

@@ -109,25 +109,40 @@ fn given_a_channel_that_is_not_read_when_the_host_floods_it_then_the_bytes_stay_
     );
 }
 
-#[test]
-fn given_a_component_that_does_not_take_rounds_when_the_host_floods_it_then_the_queue_is_bounded() {
-    let (mut edge, hosts) = Edge::with_host();
-    edge.open(1, host("embedded"));
-    edge.opened(1);
-    let mut far = hosts.recv_timeout(PATIENCE).unwrap();
+/// Writes until the edge takes no more, and its queue for the channel is full.
+fn flood(far: &mut UnixStream) {
     far.set_write_timeout(Some(Duration::from_millis(300)))
         .unwrap();
-
     let mut sent = 0;
     while let Ok(count) = far.write(&[b'x'; 65_536]) {
         sent += count;
         assert!(sent < 64 << 20, "the queue takes everything");
     }
+}
+
+#[test]
+fn given_a_component_that_does_not_take_rounds_when_the_host_floods_it_then_the_queue_is_bounded() {
+    let (mut edge, hosts) = Edge::with_host();
+    edge.open(1, host("embedded"));
+    edge.opened(1);
+    flood(&mut hosts.recv_timeout(PATIENCE).unwrap());
+
     let first = edge.until(|input| matches!(input, Input::Host((1, HostArrival::Bytes(_)))));
     assert!(first.iter().all(|input| match input {
         Input::Host((1, HostArrival::Bytes(bytes))) => bytes.len() <= limits::CHUNK,
         _ => false,
     }));
+}
+
+#[test]
+fn given_a_full_queue_when_its_channel_is_closed_then_nothing_of_it_comes() {
+    let (mut edge, hosts) = Edge::with_host();
+    edge.open(1, host("embedded"));
+    edge.opened(1);
+    flood(&mut hosts.recv_timeout(PATIENCE).unwrap());
+    edge.host(1, HostDeparture::Close);
+
+    assert!(edge.nothing_waits());
 }
 
 #[test]

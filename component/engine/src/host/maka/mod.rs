@@ -341,14 +341,7 @@ impl Maka {
         match purpose {
             Purpose::Status => self.status(cx, answer),
             Purpose::Create { ticket, session_id } => self.created(cx, ticket, session_id, answer),
-            Purpose::Models {
-                ticket,
-                session_id,
-                about,
-                slug,
-            } => {
-                self.models(cx, ticket, session_id, about, &slug, answer);
-            }
+            Purpose::Models(made) => self.models(cx, made, answer),
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
             Purpose::Title { session } => self.title(cx, session, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),

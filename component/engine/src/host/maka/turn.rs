@@ -12,6 +12,7 @@ use super::failure;
 use super::wire::current as w;
 use crate::host::{Failure, Outcome};
 use crate::input::Timer;
+use crate::json::Object;
 use crate::limits;
 
 /// A turn of ours.
@@ -62,7 +63,7 @@ pub struct Query {
     /// The pause before the next.
     pub pause: Option<Timer>,
     /// Data of the last failure.
-    pub cause: Option<serde_json::Value>,
+    pub cause: Option<Object>,
 }
 
 /// How a turn ended, as the Host says.
@@ -205,7 +206,7 @@ impl Turn {
 
     /// A question what became of it failed. Gives the pause before the next in
     /// milliseconds; after the last there is none, and nobody can say.
-    pub fn query_failed(&mut self, cause: serde_json::Value) -> Option<u64> {
+    pub fn query_failed(&mut self, cause: Object) -> Option<u64> {
         let Admission::Unknown(query) = &mut self.admission else {
             return None;
         };
