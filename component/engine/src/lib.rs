@@ -290,7 +290,7 @@ impl Call<'_> {
             }
             Origin::Timer(timer) => match self.core.due(timer) {
                 Some(Due::Maka(due)) => self.host(|maka, cx| maka.timer_poisoned(cx, due)),
-                Some(Due::Shutdown) => *self.done = true,
+                Some(Due::Shutdown) => self.finish(),
                 None => {}
             },
         }
