@@ -230,3 +230,37 @@ fn given_the_end_under_way_when_the_connection_is_lost_then_the_end_comes_at_onc
         assert_eq!(scene.count("turn.stop"), 1);
     });
 }
+
+/// Nothing is left armed: neither the wait for names nor that of a recovered feed.
+#[test]
+fn given_timers_of_names_and_of_a_recovery_when_the_editor_leaves_then_none_is_left() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "running");
+        scene.closed("slow_consumer");
+        let root = scene.told(&turn, "running");
+        scene.open_with(&root, &json!(null), &json!({}));
+        scene.text(&turn, "m1", 0, "Hi");
+        let session = scene.session.clone();
+        let changed =
+            json!({ "kind": "session.catalog.changed", "revision": 2, "sessionId": session });
+        scene.says([changed.to_string()]);
+        scene.hang_up();
+        stopped(scene, &turn);
+        ended(scene);
+    });
+}
+
+/// A feed that breaks while the turn is being stopped is not opened again.
+#[test]
+fn given_a_turn_being_stopped_when_its_feed_breaks_then_it_is_not_opened_again() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.cancel();
+        scene.host();
+        scene.closed("slow_consumer");
+        assert_eq!(scene.host(), NOTHING);
+        stopped(scene, &turn);
+        assert_eq!(scene.editor(), [cancelled(turn.prompt)]);
+    });
+}

@@ -76,6 +76,11 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// Played in the plain way only, where there are thousands of scenes.
+    pub fn plain() -> Scene {
+        Scene::new(Way::Plain)
+    }
+
     /// Played in one way only, where a byte a call would take too long.
     pub fn batched() -> Scene {
         Scene::new(Way::Batched)

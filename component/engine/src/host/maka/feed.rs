@@ -52,6 +52,8 @@ pub struct Attached {
     pub attempts: u64,
     /// Whether the first frame after a recovery is still to come.
     pub unproven: bool,
+    /// Runs from that frame until the feed counts as live.
+    pub proving: Option<Timer>,
     /// Stops of other clients' turns that are on their way.
     pub foreign_stops: u64,
     /// Why the last Stop failed, for `session/close`.
@@ -107,6 +109,7 @@ impl Attached {
             reading: Reading::default(),
             attempts: 0,
             unproven: false,
+            proving: None,
             foreign_stops: 0,
             stop_failure: None,
             closing: None,
@@ -289,6 +292,9 @@ impl Maka {
         if let Feed::Pausing { timer } = core::mem::replace(&mut attached.feed, Feed::None) {
             cx.core.disarm(timer);
         }
+        if let Some(timer) = attached.proving.take() {
+            cx.core.disarm(timer);
+        }
         if let Some(subscription) = attached.subscription.take() {
             self.subscriptions.remove(&subscription);
             self.unsubscribe(cx, &subscription);
@@ -301,11 +307,9 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        let needed = attached
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.breaking.is_none());
-        if !needed {
+        // A turn that is being stopped shows nothing more.
+        let needed = |turn: &Turn| turn.breaking.is_none() && matches!(turn.stop, Stop::No);
+        if !attached.turn.as_ref().is_some_and(needed) {
             return;
         }
         if attached.attempts >= limits::MAKA_RECOVERIES {
@@ -344,6 +348,7 @@ impl Maka {
         if let Some(attached) = self.feeds.get_mut(&key)
             && attached.number == feed
         {
+            attached.proving = None;
             attached.attempts = 0;
         }
     }

@@ -83,7 +83,7 @@ impl Maka {
                 session: key,
                 feed: attached.number,
             };
-            cx.arm(due, limits::MAKA_RECOVERED_MS);
+            attached.proving = Some(cx.arm(due, limits::MAKA_RECOVERED_MS));
         }
         match &*frame.kind {
             kind::DELTA => {

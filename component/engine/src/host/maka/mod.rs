@@ -409,6 +409,12 @@ impl Maka {
         }
         self.refuse_all(cx);
         self.hang_up(cx);
+        for key in self.feeds.keys().copied().collect::<Vec<_>>() {
+            self.detach(cx, key);
+        }
+        if let Some(timer) = self.naming.take() {
+            cx.core.disarm(timer);
+        }
         cx.answer(Fact::Ended);
     }
 }
