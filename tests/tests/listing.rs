@@ -332,3 +332,55 @@ fn given_a_name_that_fails_or_comes_late_when_the_session_goes_on_or_closes_then
         assert_eq!(scene.editor(), NOTHING);
     });
 }
+
+/// The folder as it really is, or why it cannot be looked at.
+#[test]
+fn given_a_folder_behind_a_link_or_out_of_reach_when_listed_then_the_real_one_or_the_errno_is_told()
+{
+    use airlock_engine::{FileArrival, FileFacts, FileKind, FileRefusal, Input};
+    let facts = FileArrival::Facts(FileFacts {
+        kind: FileKind::Folder,
+        canonical_path: "/real".to_owned(),
+        size: 0,
+        modified: 0,
+        identity: String::new(),
+    });
+    let refused = |name: &str| FileArrival::Refused(FileRefusal::Error(name.to_owned()));
+    for (arrival, kept) in [
+        (facts, Ok("real")),
+        (refused("ENOENT"), Ok("link")),
+        (refused("ENOTDIR"), Ok("link")),
+        (FileArrival::Refused(FileRefusal::NotAllowed), Ok("link")),
+        (refused("EACCES"), Err("EACCES")),
+        (refused("ELOOP"), Err("ELOOP")),
+    ] {
+        each_way(|scene| {
+            scene.desk.files_answer = false;
+            let id = ask(scene, &json!({ "cwd": "/link" }));
+            scene.desk.arrives(Input::File(1, arrival.clone()));
+            scene.settle();
+            match kept {
+                Ok(kept) => {
+                    let asked = scene.asked("session.catalog.query");
+                    let items = [item("real", "/real"), item("link", "/link")];
+                    scene.result(&asked, &page(&items, None));
+                    let sessions = told(scene, id)["result"]["sessions"].clone();
+                    assert_eq!(
+                        (
+                            sessions.as_array().unwrap().len(),
+                            &sessions[0]["sessionId"]
+                        ),
+                        (1, &json!(kept))
+                    );
+                }
+                Err(errno) => {
+                    let data = format!(
+                        r#"{{"source":"filesystem","operation":"cwd.realpath","code":"{errno}"}}"#
+                    );
+                    assert_eq!(scene.answer(id), Some(format!("{id} error -32603 {data}")));
+                    assert_eq!(scene.count("session.catalog.query"), 0);
+                }
+            }
+        });
+    }
+}

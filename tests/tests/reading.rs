@@ -287,3 +287,52 @@ fn given_a_page_that_fails_when_read_then_the_turn_is_stopped_with_the_hosts_err
         assert_eq!(scene.editor(), [end_turn(&next)]);
     });
 }
+
+/// R11 the other way round: the row is durable before the result is announced.
+#[test]
+fn given_a_row_before_its_result_is_announced_when_read_then_shown_once_and_end_turn() {
+    each_way(|scene| {
+        let turn = running_after_seven(scene);
+        scene.event(&turn, &json!({ "type": "tool_start", "toolName": "Bash" }));
+        scene.advanced(20);
+        let rows = [
+            words::durable(9, &words::tool_call(&turn.id, "t1")),
+            words::durable(10, &words::tool_result(&turn.id, "t1", "done")),
+        ];
+        scene.page(&rows, None);
+        scene.event(
+            &turn,
+            &json!({ "type": "tool_result", "status": "completed" }),
+        );
+        let told = scene.editor();
+        let results = told.iter().filter(|line| line.contains("\"done\"")).count();
+        assert_eq!(results, 1, "{told:?}");
+        scene.now(&turn, "completed");
+        scene.page(&rows, None);
+        assert_eq!(scene.editor(), [end_turn(&turn)]);
+    });
+}
+
+/// A row that cannot be read is passed over; kinds that are not shown too.
+#[test]
+fn given_rows_that_cannot_be_read_when_read_then_the_others_are_shown() {
+    each_way(|scene| {
+        let turn = running_after_seven(scene);
+        scene.advanced(20);
+        let rows = [
+            words::durable(8, &json!("text")),
+            words::durable(9, &json!({ "type": 7 })),
+            words::durable(
+                10,
+                &json!({ "type": "system_note", "id": "n", "turnId": turn.id }),
+            ),
+            words::durable(
+                11,
+                &json!({ "type": "tool_result", "id": "x", "turnId": turn.id }),
+            ),
+            text_row(&turn, 12, "m1", "one"),
+        ];
+        scene.page(&rows, None);
+        assert_eq!(scene.editor(), ["says m1: \"one\""]);
+    });
+}
