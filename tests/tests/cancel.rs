@@ -389,3 +389,33 @@ fn given_a_lost_connection_when_cancelled_then_the_stop_is_sent_once_it_is_back(
         assert_eq!(scene.count("turn.stop"), 1);
     });
 }
+
+/// A Stop that the Host answered is the last word on its turn, though no snapshot shows it.
+#[test]
+fn given_a_turn_stopped_without_a_feed_when_cancelled_again_then_nothing_is_asked() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "running");
+        scene.cancel();
+        scene.closed("slow_consumer");
+        stopped(scene, &turn);
+        assert_eq!(scene.editor(), [cancelled(turn.prompt)]);
+        scene.host();
+        scene.cancel();
+        assert_eq!(scene.host(), NOTHING);
+    });
+}
+
+/// R40-43 where only the answer to `turn.start` told the run.
+#[test]
+fn given_a_stop_that_failed_before_any_snapshot_when_cancelled_again_then_it_is_stopped_again() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.cancel();
+        let asked = scene.asked("turn.stop");
+        scene.error(&asked, "internal_failure", "no");
+        scene.host();
+        scene.cancel();
+        assert_eq!(scene.host(), [format!("stop {} run-1", turn.id)]);
+    });
+}

@@ -59,6 +59,19 @@ fn given_a_lost_frame_when_the_sequence_jumps_then_the_feed_is_closed_and_opened
     });
 }
 
+/// The lost frame may have been anything: also one that leaves no hole in the text.
+#[test]
+fn given_a_lost_frame_without_a_hole_in_the_text_when_the_sequence_jumps_then_opened_again() {
+    each_way(|scene| {
+        let turn = shown(scene);
+        scene.sequence += 1;
+        scene.text(&turn, "m1", 3, "lo");
+        assert_eq!(scene.editor(), NOTHING);
+        assert_eq!(scene.host(), ["close feed-1", "open"]);
+        goes_on(scene, &turn);
+    });
+}
+
 /// A frame that comes twice is no less a wrong sequence.
 #[test]
 fn given_a_frame_twice_when_heard_then_the_feed_is_opened_again() {

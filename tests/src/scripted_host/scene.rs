@@ -81,6 +81,11 @@ impl Scene {
         Scene::new(Way::Plain)
     }
 
+    /// Played in one of the ways only, by number.
+    pub fn in_way(number: usize) -> Scene {
+        Scene::new(WAYS[number % WAYS.len()])
+    }
+
     /// Played in one way only, where a byte a call would take too long.
     pub fn batched() -> Scene {
         Scene::new(Way::Batched)

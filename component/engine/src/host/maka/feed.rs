@@ -116,6 +116,24 @@ impl Attached {
         }
     }
 
+    /// A turn of ours is forgotten: as the session's root it has ended, or a later cancel
+    /// or close still finds it to be stopped.
+    pub fn remember(&mut self, turn: &Turn) {
+        let other = |root: &Root| root.turn_id != turn.id;
+        if let Admission::Admitted { run_id } = &turn.admission
+            && !self
+                .root
+                .as_ref()
+                .is_some_and(|root| other(root) && root.live)
+        {
+            self.root = Some(Root {
+                turn_id: turn.id.clone(),
+                run_id: run_id.clone(),
+                live: turn.ended.is_none(),
+            });
+        }
+    }
+
     /// Whether nothing of it holds up the end.
     pub fn may_end(&self) -> bool {
         let settled = match &self.turn {

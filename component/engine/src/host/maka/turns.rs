@@ -291,6 +291,7 @@ impl Maka {
         if let Some(failure) = turn.unstopped() {
             attached.stop_failure = Some(failure.clone());
         }
+        attached.remember(&turn);
         attached.reading.interrupt();
         // A feed that is not live was wanted by this turn alone.
         if !matches!(attached.feed, Feed::Live) {
