@@ -123,12 +123,18 @@ pub fn find(options: &Options) -> Result<Found, Problem> {
     find_as(options, &Ground::own())
 }
 
-/// Like [`find`], for choosing a Host: from files alone, and nothing but a living Host that
-/// passed every check counts.
+/// Like [`find`], for choosing a Host: from files alone, and nothing counts but a living
+/// Host that passed every check and is not about to end.
 #[must_use]
 pub fn probe(options: &Options) -> Option<Found> {
     match find(options) {
-        Ok(found) => Some(found),
+        Ok(found) => {
+            let ends = found
+                .registered
+                .as_ref()
+                .is_some_and(|host| host.state == "draining");
+            (!ends).then_some(found)
+        }
         Err(problem) => {
             tracing::debug!("no Maka Runtime Host: {problem}");
             None

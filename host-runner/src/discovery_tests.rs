@@ -450,6 +450,15 @@ fn given_an_old_registration_without_a_compatibility_epoch_when_looked_for_then_
 }
 
 #[test]
+fn given_a_host_that_drains_when_one_is_chosen_then_it_is_not_while_it_is_found() {
+    let world = World::new();
+    world.register("state", json!("draining"));
+
+    assert!(find(&world.options()).is_ok());
+    assert_eq!(probe(&world.options()), None);
+}
+
+#[test]
 fn given_a_registration_of_another_root_when_looked_for_then_insecure() {
     let world = World::new();
     world.register("rootId", json!("cd".repeat(32)));

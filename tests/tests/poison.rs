@@ -1,98 +1,218 @@
-//! Inputs at which the engine trapped, given back after a restore: one owner gets an error,
-//! nothing else is lost (house, section 7).
+//! An input at which the engine trapped comes back as poison (DESIGN.md, section 7): the
+//! request is answered, or what the input may have meant is read anew, and nothing else
+//! is lost.
 
 use airlock_engine::{Input, Origin};
-use airlock_tests::{Desk, RecordedHost, Recording};
+use airlock_tests::scripted_host::{Scene, Turn, each_way, words};
 use serde_json::{Value, json};
 
-/// A prompt of recording 02 of which `Hello from the mock mode` was shown.
-fn streaming() -> (Desk<RecordedHost>, String, u64) {
-    let mut desk = Desk::new(RecordedHost::new(Recording::open("02")).stepwise());
-    let session = desk.new_session();
-    let id = desk.prompt(&session, "SCENARIO:hello please");
-    desk.host_speaks = false;
-    while desk.step() {}
-    desk.host_plays_until(|frame| frame["operation"] == "subscription.open");
-    while desk.step() {}
-    desk.host_plays_until(|frame| frame["delta"]["text"] == "k mode");
-    desk.take();
-    (desk, session, id)
+const NOTHING: [&str; 0] = [];
+
+fn poison(scene: &mut Scene, origin: Origin) {
+    scene.desk.arrives(Input::Poison(origin));
+    scene.settle();
 }
 
-fn text(desk: &Desk<RecordedHost>) -> String {
-    let messages = desk.shown("agent_message_chunk");
-    messages.into_iter().map(|(_, text)| text).collect()
+fn end_turn(turn: &Turn) -> String {
+    format!("{} end_turn", turn.prompt)
 }
 
 #[test]
-fn given_a_line_of_the_editor_that_trapped_when_given_back_then_its_request_alone_gets_an_error() {
-    let (mut desk, _, id) = streaming();
-    let line = r#"{"jsonrpc":"2.0","id":"t","method":"session/list","params":{}}"#;
-    desk.expects(line);
-    desk.feed(Input::Poison(Origin::Acp(line.as_bytes().to_vec())));
-    let said = desk.take();
-    assert_eq!(said.len(), 1);
-    assert_eq!(
-        (&said[0]["id"], &said[0]["error"]["code"]),
-        (&json!("t"), &json!(-32603))
-    );
-    desk.host_speaks = true;
-    assert_eq!(desk.answer(id)["result"]["stopReason"], "end_turn");
-    assert_eq!(desk.unanswered(), [""; 0]);
+fn given_a_request_that_traps_when_given_back_then_it_alone_is_answered() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        for (id, told) in [
+            (json!(77), "77"),
+            (json!("a"), "\"a\""),
+            (json!(1.5), "1.5"),
+        ] {
+            let line = json!({ "jsonrpc": "2.0", "id": id, "method": "session/new" }).to_string();
+            scene.desk.expect(&line);
+            poison(scene, Origin::Acp(line.into_bytes()));
+            assert_eq!(scene.editor(), [format!("{told} error -32603 null")]);
+        }
+        assert!(
+            scene
+                .desk
+                .log
+                .iter()
+                .any(|line| line.contains("nothing else is affected"))
+        );
+        scene.now(&turn, "completed");
+        assert_eq!(scene.editor(), [end_turn(&turn)]);
+    });
 }
 
+/// A notification has no answer; a line without an id has one under `null`.
 #[test]
-fn given_a_line_without_a_readable_id_that_trapped_when_given_back_then_the_error_has_none() {
-    let (mut desk, _, id) = streaming();
-    for line in [&b"garbage \xff"[..], b"[]"] {
-        desk.feed(Input::Poison(Origin::Acp(line.to_vec())));
-        let codes: Vec<Value> = desk
-            .take()
-            .iter()
-            .map(|it| it["error"]["code"].clone())
-            .collect();
-        assert_eq!(codes, [json!(-32603)]);
+fn given_a_line_without_an_id_when_given_back_then_an_error_without_an_id() {
+    each_way(|scene| {
+        poison(scene, Origin::Acp(b"{\"jsonrpc\":".to_vec()));
+        assert_eq!(scene.editor(), ["null error -32603 null"]);
+    });
+}
+
+/// A line of the Host: whatever it meant is read again over a fresh connection.
+#[test]
+fn given_a_line_of_the_host_that_traps_when_given_back_then_the_turn_is_recovered() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "running");
+        scene.text(&turn, "m1", 0, "Hel");
+        scene.host();
+        poison(scene, Origin::Host(1, b"{}".to_vec()));
+        scene.wait(100);
+        assert_eq!(scene.host(), ["hello", "open"]);
+        let root = scene.told(&turn, "completed");
+        scene.open_with(&root, &json!(3), &json!({}));
+        let rows = [words::durable(
+            2,
+            &words::assistant(&turn.id, "m1", "Hello"),
+        )];
+        scene.page(&rows, None);
+        scene.page(&rows, None);
+        assert_eq!(
+            scene.editor(),
+            [
+                "says m1: \"Hel\"".to_owned(),
+                "says m1: \"lo\"".to_owned(),
+                end_turn(&turn)
+            ]
+        );
+        assert_eq!(scene.count("turn.stop"), 0);
+    });
+}
+
+/// A channel that is gone means nothing.
+#[test]
+fn given_a_line_of_a_channel_that_is_gone_when_given_back_then_nothing_happens() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        poison(scene, Origin::Host(9, Vec::new()));
+        scene.host();
+        scene.now(&turn, "completed");
+        assert_eq!(scene.editor(), [end_turn(&turn)]);
+        assert_eq!(scene.host(), NOTHING);
+    });
+}
+
+/// An answer about a file: the listing that waits for it is answered.
+#[test]
+fn given_an_answer_about_a_file_that_traps_when_given_back_then_the_listing_fails() {
+    each_way(|scene| {
+        scene.desk.files_answer = false;
+        let id = scene.desk.request("session/list", &json!({ "cwd": "/w" }));
+        scene.settle();
+        poison(scene, Origin::File(1));
+        let told = scene.editor();
+        assert!(
+            told.len() == 1 && told[0].starts_with(&format!("{id} error -32603")),
+            "{told:?}"
+        );
+        assert!(told[0].contains("cwd.realpath"), "{told:?}");
+    });
+}
+
+/// A timer: a fresh connection is safe for every kind.
+#[test]
+fn given_a_timer_that_traps_when_given_back_then_the_turn_is_recovered() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "running");
+        scene.host();
+        let timer = scene.desk.timers()[0];
+        poison(scene, Origin::Timer(timer));
+        scene.wait(100);
+        assert_eq!(scene.host(), ["hello", "open"]);
+        let root = scene.told(&turn, "completed");
+        scene.open_with(&root, &Value::Null, &json!({}));
+        assert_eq!(scene.editor(), [end_turn(&turn)]);
+    });
+}
+
+/// The timer of the end itself: the end comes.
+#[test]
+fn given_the_timer_of_the_end_that_traps_when_given_back_then_the_end_comes() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.hang_up();
+        let timer = *scene.desk.timers().last().unwrap();
+        poison(scene, Origin::Timer(timer));
+        assert_eq!(scene.editor(), [format!("{} cancelled", turn.prompt)]);
+        assert_eq!(scene.desk.done, Some(0));
+        assert!(scene.desk.channels().is_empty());
+    });
+}
+
+/// Pauses and questions go on after a poisoned timer of theirs.
+#[test]
+fn given_any_timer_of_a_recovery_that_traps_when_given_back_then_the_prompt_is_still_answered() {
+    for at in 0..4 {
+        each_way(|scene| {
+            let turn = scene.dispatched("hello");
+            scene.lose();
+            let timers = scene.desk.timers();
+            let Some(timer) = timers.get(at) else { return };
+            poison(scene, Origin::Timer(*timer));
+            scene.wait(20_000);
+            let told = scene.editor();
+            assert!(
+                told.len() == 1 && told[0].starts_with(&format!("{} error", turn.prompt)),
+                "{told:?}"
+            );
+        });
     }
-    desk.host_speaks = true;
-    assert_eq!(desk.answer(id)["result"]["stopReason"], "end_turn");
 }
 
+/// The pause before a question, and before an opening.
 #[test]
-fn given_a_line_of_the_host_that_trapped_when_given_back_then_the_channel_is_read_anew_and_nothing_is_lost()
- {
-    let (mut desk, _, id) = streaming();
-    desk.host.lose_frame();
-    let channel = *desk.channels().last().unwrap();
-    desk.feed(Input::Poison(Origin::Host(
-        channel,
-        b"{\"kind\":\"subscription.session_delta\"}".to_vec(),
-    )));
-    desk.host_speaks = true;
-    desk.advance(5_000);
-    let said = desk.take();
-    let answer = said.iter().find(|it| it["id"] == id).expect("an answer");
-    assert_eq!(answer["result"]["stopReason"], "end_turn");
-    assert_eq!(
-        text(&desk),
-        "Hello from the mock model. 你好 🚀 End of text."
-    );
-    assert_eq!(desk.times_asked("turn.start"), 1);
-    assert_eq!(desk.times_asked("turn.stop"), 0);
+fn given_a_pause_that_traps_when_given_back_then_the_prompt_is_still_answered() {
+    each_way(|scene| {
+        let turn = scene.dispatched("hello");
+        scene.lose();
+        scene.wait(100);
+        let asked = scene.asked("turn.query");
+        scene.error(&asked, "internal_failure", "no");
+        let timer = *scene.desk.timers().last().unwrap();
+        poison(scene, Origin::Timer(timer));
+        scene.wait(20_000);
+        let told = scene.editor();
+        assert!(
+            told.len() == 1 && told[0].starts_with(&format!("{} error", turn.prompt)),
+            "{told:?}"
+        );
+    });
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "running");
+        scene.closed("slow_consumer");
+        let root = scene.told(&turn, "running");
+        scene.open_with(&root, &Value::Null, &json!({}));
+        scene.closed("slow_consumer");
+        let timer = *scene.desk.timers().last().unwrap();
+        poison(scene, Origin::Timer(timer));
+        scene.wait(1_000);
+        let root = scene.told(&turn, "completed");
+        scene.open_with(&root, &Value::Null, &json!({}));
+        assert_eq!(scene.editor(), [end_turn(&turn)]);
+    });
 }
 
+/// Names are asked for again later.
 #[test]
-fn given_strangers_that_trapped_when_given_back_then_nothing_happens() {
-    let (mut desk, _, id) = streaming();
-    let asked = desk.to_host.len();
-    for origin in [
-        Origin::Host(4_000_000, Vec::new()),
-        Origin::File(4_000_000),
-        Origin::Timer(4_000_000),
-    ] {
-        desk.feed(Input::Poison(origin));
-    }
-    assert_eq!(desk.to_host.len(), asked);
-    assert_eq!(desk.take(), [Value::Null; 0]);
-    desk.host_speaks = true;
-    assert_eq!(desk.answer(id)["result"]["stopReason"], "end_turn");
+fn given_the_timer_of_names_that_traps_when_given_back_then_names_are_still_asked_for() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "completed");
+        let changed =
+            json!({ "kind": "session.catalog.changed", "revision": 2, "sessionId": scene.session });
+        scene.says([changed.to_string()]);
+        let timer = *scene.desk.timers().last().unwrap();
+        poison(scene, Origin::Timer(timer));
+        let next = scene.running("again");
+        scene.says([changed.to_string()]);
+        scene.wait(1_000);
+        assert_eq!(scene.count("session.catalog.query"), 1);
+        scene.now(&next, "completed");
+    });
 }

@@ -168,6 +168,7 @@ pub(super) mod is {
 
     /// Somebody holds a lock on this file. Read from the system's list: trying the lock
     /// would, for a moment, take it from a Host that is just starting.
+    #[cfg(target_os = "linux")]
     pub(in super::super) fn locked(path: &Path) -> bool {
         let Ok(stat) = rustix::fs::lstat(path) else {
             return false;
@@ -191,5 +192,10 @@ pub(super) mod is {
                     .get(5)
                     .is_some_and(|place| place.strip_suffix(&number) == Some(&device))
         })
+    }
+    /// Elsewhere there is no such list.
+    #[cfg(not(target_os = "linux"))]
+    pub(in super::super) fn locked(_: &Path) -> bool {
+        false
     }
 }

@@ -86,17 +86,21 @@ fn spawn(
     command: &Command,
     supervisor: &Supervisor,
 ) -> Result<(process::Child, Option<Lifeline>), HostRefusal> {
+    let attempt = |lifeline: Option<&Lifeline>| {
+        let mut prepared = prepare(program, command, lifeline.cloned());
+        match lifeline {
+            Some(lifeline) => lifeline.start(&mut prepared),
+            None => prepared.spawn(),
+        }
+    };
     let mut lifeline = supervisor.lifeline();
-    let mut started = prepare(program, command, lifeline.clone()).spawn();
-    if lifeline.is_some()
-        && started
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    {
+    let mut started = attempt(lifeline.as_ref());
+    let broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    if lifeline.is_some() && started.as_ref().is_err_and(broken) {
         // Somebody ended the supervisor. Its place can be filled.
         supervisor.lost();
         lifeline = supervisor.lifeline();
-        started = prepare(program, command, lifeline.clone()).spawn();
+        started = attempt(lifeline.as_ref());
     }
     match started {
         Ok(child) => Ok((child, lifeline)),
@@ -245,7 +249,11 @@ fn run(
         move || {
             let ending = flow::read_in(&pipes.stdout, &stopped, &feed);
             drop(pipes.stdout);
-            group.silent(ending.unwrap_or(Ending::Eof));
+            match ending {
+                Some(ending) => group.falls_silent(ending),
+                // Nobody listens any more: whoever closed the channel has killed the group.
+                None => group.is_silent(Ending::Eof),
+            }
         }
     })
 }
@@ -336,15 +344,19 @@ impl Group {
 
     /// Its output has ended. A child that can say nothing more is given time to go, then
     /// told to, then made to, so that its end always comes.
-    fn silent(&self, ending: Ending) {
-        self.lock().silent.get_or_insert(ending);
-        self.0.1.notify_all();
+    fn falls_silent(&self, ending: Ending) {
+        self.is_silent(ending);
         if !self.leader_goes_within(limits::TERMINATE_AFTER) {
             self.signal(Signal::TERM);
             if !self.leader_goes_within(limits::KILL_AFTER) {
                 self.signal(Signal::KILL);
             }
         }
+    }
+
+    fn is_silent(&self, ending: Ending) {
+        self.lock().silent.get_or_insert(ending);
+        self.0.1.notify_all();
     }
 
     fn leader_goes_within(&self, patience: Duration) -> bool {

@@ -123,10 +123,14 @@ impl Mailbox {
         self.0.taken.notify_all();
     }
 
-    /// An answer about a file, unless the handle was closed meanwhile.
+    /// An answer about a file, unless the handle was closed meanwhile. Waits while too many
+    /// of them wait for a round.
     pub(crate) fn file(&self, handle: Handle, arrival: FileArrival) {
-        let mut state = self.lock();
+        let full = |state: &mut State| !state.shut && state.files_waiting >= limits::FILES_ROUND;
+        let waited = self.0.taken.wait_while(self.lock(), full);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         if !state.shut && !state.closed_files.contains(&handle) {
+            state.files_waiting += weight(&arrival);
             state.files.push_back((handle, arrival));
             self.0.arrived.notify_all();
         }
@@ -136,7 +140,10 @@ impl Mailbox {
     pub(crate) fn close_file(&self, handle: Handle) {
         let mut state = self.lock();
         state.files.retain(|(of, _)| *of != handle);
+        state.files_waiting = state.files.iter().map(|(_, arrival)| weight(arrival)).sum();
         state.closed_files.insert(handle);
+        drop(state);
+        self.0.taken.notify_all();
     }
 
     /// The files have seen the close as well: no late answer can come, forget the handle.
@@ -244,6 +251,8 @@ struct State {
     editor_gone: bool,
     channels: BTreeMap<Channel, Source>,
     files: VecDeque<(Handle, FileArrival)>,
+    /// Bytes in `files`.
+    files_waiting: usize,
     closed_files: BTreeSet<Handle>,
     /// The program ends.
     shut: bool,
@@ -294,14 +303,20 @@ impl State {
         while taken < limits::FILES_ROUND
             && let Some((handle, arrival)) = self.files.pop_front()
         {
-            taken += match &arrival {
-                FileArrival::Data((_, bytes)) => bytes.len(),
-                // Names and facts; what they weigh does not matter, that they count does.
-                FileArrival::Entries(entries) => entries.len() * 256,
-                FileArrival::Facts(_) | FileArrival::Refused(_) | FileArrival::Done => 256,
-            };
+            taken += weight(&arrival);
+            self.files_waiting -= weight(&arrival);
             inputs.push(Input::File((handle, arrival)));
         }
+    }
+}
+
+/// Bytes of an answer about a file, roughly where only the number of facts counts.
+fn weight(arrival: &FileArrival) -> usize {
+    const FACTS: usize = 256;
+    match arrival {
+        FileArrival::Data((_, bytes)) => bytes.len(),
+        FileArrival::Entries(entries) => entries.len() * FACTS,
+        FileArrival::Facts(_) | FileArrival::Refused(_) | FileArrival::Done => FACTS,
     }
 }
 

@@ -92,15 +92,24 @@ fn given_a_flood_from_the_editor_when_rounds_are_taken_then_channels_and_files_a
 }
 
 #[test]
-fn given_many_file_answers_when_rounds_are_taken_then_each_has_at_most_four_large_ones() {
+fn given_many_file_answers_when_rounds_are_taken_then_each_has_four_large_ones_and_the_files_wait()
+{
     let mailbox = Mailbox::new();
-    for handle in 0..5 {
-        mailbox.file(handle, FileArrival::Data((0, chunk(b'f'))));
-    }
+    let files = mailbox.clone();
+    let (tell, told) = channel();
+    let worker = thread::spawn(move || {
+        for handle in 0..5 {
+            files.file(handle, FileArrival::Data((0, chunk(b'f'))));
+            tell.send(handle).unwrap();
+        }
+    });
+    assert_eq!(told.iter().take(4).collect::<Vec<u32>>(), [0, 1, 2, 3]);
+    assert_eq!(told.try_recv(), Err(TryRecvError::Empty));
 
     let answer = |handle| Input::File((handle, FileArrival::Data((0, chunk(b'f')))));
     assert_eq!(now(&mailbox), [answer(0), answer(1), answer(2), answer(3)]);
-    assert_eq!(now(&mailbox), [answer(4)]);
+    assert_eq!(mailbox.round(None), [answer(4)]);
+    assert!(worker.join().is_ok());
 }
 
 #[test]

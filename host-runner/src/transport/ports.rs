@@ -18,7 +18,7 @@ use super::mailbox::{Feed, Mailbox};
 use super::outbox::{NotTaken, Outbox};
 use super::stdio::{EditorLink, EditorPipe};
 use super::supervisor::Supervisor;
-use super::{http, unix};
+use super::{http, limits, unix};
 use crate::files::Files;
 use crate::grants::Grants;
 use crate::words::{
@@ -52,6 +52,13 @@ impl Drop for Link {
         if let Some(group) = &self.group {
             group.signal(Signal::KILL);
         }
+    }
+}
+
+impl Drop for Ports {
+    fn drop(&mut self) {
+        // Nobody waits for a round that never comes.
+        self.mailbox.shut();
     }
 }
 
@@ -109,7 +116,16 @@ impl Ports {
             link.take_if(|link| link.feed.is_gone());
         }
         let feed = self.mailbox.open(channel);
-        let link = self.start(target, feed);
+        let link = if self.channels.values().flatten().count() < limits::CHANNELS {
+            self.start(target, feed)
+        } else {
+            let why = format!(
+                "{} channels are open, and no more are allowed.",
+                limits::CHANNELS
+            );
+            feed.opening(HostArrival::Refused(HostRefusal::Failed(why)));
+            None
+        };
         self.channels.insert(channel, link);
     }
 
@@ -253,6 +269,7 @@ impl<T> OrRefuse<T> for Option<T> {
     }
 }
 
-#[cfg(test)]
+// They follow processes by descriptors, which only Linux has.
+#[cfg(all(test, target_os = "linux"))]
 #[path = "ports_tests/mod.rs"]
 mod tests;

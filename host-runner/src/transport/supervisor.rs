@@ -33,7 +33,8 @@ pub fn this_program() -> Command {
         std::env::current_exe().unwrap_or_default()
     };
     let mut command = Command::new(program);
-    command.arg0("host-runner").arg(SUBCOMMAND);
+    // It needs nothing from the environment, so it gets nothing: no key, no credential.
+    command.arg0("host-runner").arg(SUBCOMMAND).env_clear();
     command
 }
 
@@ -58,16 +59,23 @@ pub fn main() -> ! {
     std::process::exit(0)
 }
 
-/// Follows the lifeline to its end; the groups that were not taken off the list.
+/// Follows the lifeline to its end; the groups that are left on the list.
 fn groups_at_the_end(mut lifeline: impl Read) -> Vec<Pid> {
     let mut groups = BTreeSet::new();
+    // The group that was added since the last `BEGIN`.
+    let mut newest = None;
     let mut record = [0; RECORD];
     while lifeline.read_exact(&mut record).is_ok() {
         let [what, number @ ..] = record;
         let group = i32::from_le_bytes(number);
         match what {
+            BEGIN => newest = None,
             // 0 would be our own group, 1 everybody's.
-            ADD if group > 1 => drop(groups.insert(group)),
+            ADD if group > 1 => {
+                groups.insert(group);
+                newest = Some(group);
+            }
+            UNDO => drop(newest.take().map(|group| groups.remove(&group))),
             REMOVE => drop(groups.remove(&group)),
             _ => {}
         }
@@ -75,12 +83,19 @@ fn groups_at_the_end(mut lifeline: impl Read) -> Vec<Pid> {
     groups.into_iter().filter_map(Pid::from_raw).collect()
 }
 
+/// One record on the lifeline: what happened, and the number of a group where one is known.
 const RECORD: usize = 5;
+/// The runner is about to start a child.
+const BEGIN: u8 = b'?';
+/// The child, on its way into the program, leads this group.
 const ADD: u8 = b'+';
+/// It did not start, and only the child knew its number.
+const UNDO: u8 = b'!';
+/// The group is gone.
 const REMOVE: u8 = b'-';
 
-fn record(what: u8, group: Pid) -> [u8; RECORD] {
-    let [a, b, c, d] = group.as_raw_nonzero().get().to_le_bytes();
+fn record(what: u8, group: Option<Pid>) -> [u8; RECORD] {
+    let [a, b, c, d] = Pid::as_raw(group).to_le_bytes();
     [what, a, b, c, d]
 }
 
@@ -152,28 +167,40 @@ fn start(mut command: Command) -> io::Result<Lifeline> {
 }
 
 impl Lifeline {
+    /// Starts a child whose `pre_exec` calls [`Lifeline::add_myself`]. Only the spawning
+    /// thread does this, so that no two starts mix.
+    ///
+    /// # Errors
+    /// When it does not start; then its group is off the list again.
+    pub(super) fn start(&self, command: &mut Command) -> io::Result<Child> {
+        self.tell(record(BEGIN, None))?;
+        command
+            .spawn()
+            .inspect_err(|_| drop(self.tell(record(UNDO, None))))
+    }
+
     /// Puts the calling process's own group on the list. Called between fork and exec:
     /// system calls only, no allocation, no lock.
     pub(super) fn add_myself(&self) -> io::Result<()> {
-        self.tell(record(ADD, rustix::process::getpid()))
+        self.tell(record(ADD, Some(rustix::process::getpid())))
     }
 
     /// Takes a group off the list.
     pub(super) fn remove(&self, group: Pid) {
-        drop(self.tell(record(REMOVE, group)));
+        drop(self.tell(record(REMOVE, Some(group))));
     }
 
     fn tell(&self, record: [u8; RECORD]) -> io::Result<()> {
-        // Else a supervisor that is gone would kill the child that tells it.
-        let flags = if cfg!(target_os = "linux") {
-            SendFlags::NOSIGNAL
-        } else {
-            SendFlags::empty()
-        };
-        rustix::net::send(&*self.line, &record, flags)?;
+        rustix::net::send(&*self.line, &record, FLAGS)?;
         Ok(())
     }
 }
+
+/// Else a supervisor that is gone would kill the child that tells it.
+#[cfg(not(target_vendor = "apple"))]
+const FLAGS: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const FLAGS: SendFlags = SendFlags::empty();
 
 #[cfg(test)]
 #[path = "supervisor_tests.rs"]

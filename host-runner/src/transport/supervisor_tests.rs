@@ -2,7 +2,7 @@
 
 use rustix::process::Pid;
 
-use super::{ADD, REMOVE, groups_at_the_end, record};
+use super::{ADD, BEGIN, REMOVE, UNDO, groups_at_the_end, record};
 
 fn pid(number: i32) -> Pid {
     Pid::from_raw(number).unwrap()
@@ -11,10 +11,10 @@ fn pid(number: i32) -> Pid {
 #[test]
 fn given_groups_added_and_removed_when_the_lifeline_ends_then_the_others_are_left() {
     let told = [
-        record(ADD, pid(70_000)),
-        record(ADD, pid(9)),
-        record(REMOVE, pid(70_000)),
-        record(ADD, pid(12)),
+        record(ADD, Some(pid(70_000))),
+        record(ADD, Some(pid(9))),
+        record(REMOVE, Some(pid(70_000))),
+        record(ADD, Some(pid(12))),
     ];
 
     assert_eq!(groups_at_the_end(&told.concat()[..]), [pid(9), pid(12)]);
@@ -32,7 +32,25 @@ fn given_numbers_that_mean_more_than_a_group_when_they_are_told_then_they_are_no
 
 #[test]
 fn given_a_torn_record_when_the_lifeline_ends_then_it_is_not_a_group() {
-    let told = [&record(ADD, pid(9))[..], &[ADD, 1, 2]].concat();
+    let told = [&record(ADD, Some(pid(9)))[..], &[ADD, 1, 2]].concat();
 
     assert_eq!(groups_at_the_end(&told[..]), [pid(9)]);
+}
+
+#[test]
+fn given_a_child_that_did_not_start_when_it_is_undone_then_its_group_and_no_other_is_off_the_list()
+{
+    let told = [
+        record(BEGIN, None),
+        record(ADD, Some(pid(9))),
+        // This one did not even come to add itself.
+        record(BEGIN, None),
+        record(UNDO, None),
+        record(BEGIN, None),
+        record(ADD, Some(pid(10))),
+        record(UNDO, None),
+        record(UNDO, None),
+    ];
+
+    assert_eq!(groups_at_the_end(&told.concat()[..]), [pid(9)]);
 }

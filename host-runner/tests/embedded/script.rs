@@ -109,6 +109,10 @@ fn given_a_mistake_in_a_script_when_the_host_starts_then_its_place_is_told() {
         (step(json!({})), "play 1, step 2"),
         (step(json!({"text": ""})), "no text to say"),
         (
+            step(json!({"text": "a", "repeat": 1_000_000_000})),
+            "up to 16 MiB in all",
+        ),
+        (
             step(json!({"text": "a", "chunk": 0})),
             "at least one character",
         ),

@@ -270,3 +270,27 @@ fn given_configuration_while_a_turn_runs_when_changed_then_the_session_is_busy()
         "session_busy"
     );
 }
+
+#[test]
+fn given_a_first_turn_when_it_has_ended_then_the_session_is_named_after_it_unless_it_had_a_name() {
+    let world = scripted(&json!({"plays": [{"steps": [{"text": "x"}]}]}));
+    let mut client = Client::connect(&world);
+    client.session("unnamed");
+    client.ok(
+        "session.create",
+        json!({"sessionId": "named", "name": "Mine", "modelTarget": {"kind": "default"},
+            "workspace": {"kind": "host_path", "path": std::env::temp_dir()}}),
+    );
+    for (session, name) in [("unnamed", "what is this about"), ("named", "Mine")] {
+        client.subscribe(session);
+        client.start(session, &format!("{session}-1"), "what is  this about");
+        client.until_terminal();
+        client.start(session, &format!("{session}-2"), "and this?");
+        client.until_terminal();
+        let get = json!({"kind": "get", "sessionId": session});
+        assert_eq!(
+            client.ok("session.catalog.query", get)["session"]["name"],
+            name
+        );
+    }
+}

@@ -12,7 +12,7 @@ mod stream;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlock_engine::{Channel, Effect, Ending, Engine, Input, Instant, Level, Timer};
+use airlock_engine::{Channel, Effect, Ending, Engine, Input, Instant, Level, Origin, Timer};
 use serde_json::{Value, json};
 
 use crate::oracle::Oracle;
@@ -56,6 +56,8 @@ pub struct Desk<P: Peer> {
     pub batching: bool,
     /// Whether the editor takes what it is sent.
     pub editor_reads: bool,
+    /// Whether requests about files are answered.
+    pub files_answer: bool,
     /// Every line that the engine sent to a Host, by channel.
     pub to_host: Vec<(Channel, String)>,
     /// Every call, in order.
@@ -112,6 +114,7 @@ impl<P: Peer> Desk<P> {
             restoring: false,
             batching: false,
             editor_reads: true,
+            files_answer: true,
             to_host: Vec::new(),
             calls: Vec::new(),
             engine,
@@ -196,6 +199,29 @@ impl<P: Peer> Desk<P> {
     /// The editor closes its end.
     pub fn hang_up(&mut self) {
         self.editor_ended = Some(Ending::Eof);
+    }
+
+    /// An arrival that neither editor, Host, files nor clock bring by themselves.
+    pub fn arrives(&mut self, input: Input) {
+        if let Input::Poison(Origin::Timer(timer)) = &input {
+            self.timers.remove(timer);
+        }
+        self.arrivals.push_back(input);
+    }
+
+    /// The editor sent this line earlier: its answer is to come.
+    pub fn expect(&mut self, line: &str) {
+        self.oracle.sent(line);
+    }
+
+    /// The timers themselves, oldest first.
+    pub fn timers(&self) -> Vec<Timer> {
+        self.timers.keys().copied().collect()
+    }
+
+    /// Bytes of the engine's snapshot.
+    pub fn state_size(&self) -> usize {
+        self.engine.snapshot().len()
     }
 
     /// The Host says this on the open channel.

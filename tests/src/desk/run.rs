@@ -117,7 +117,10 @@ impl<P: Peer> Desk<P> {
                 Effect::Acp(AcpDeparture::Finish) => self.editor_finished = true,
                 Effect::Host(channel, departure) => self.to_wire(channel, departure),
                 Effect::File(handle, departure) => {
-                    let answer = self.files.answer(handle, departure);
+                    let answer = self
+                        .files
+                        .answer(handle, departure)
+                        .filter(|_| self.files_answer);
                     self.arrivals
                         .extend(answer.map(|answer| Input::File(handle, answer)));
                 }

@@ -109,25 +109,40 @@ fn given_a_channel_that_is_not_read_when_the_host_floods_it_then_the_bytes_stay_
     );
 }
 
-#[test]
-fn given_a_component_that_does_not_take_rounds_when_the_host_floods_it_then_the_queue_is_bounded() {
-    let (mut edge, hosts) = Edge::with_host();
-    edge.open(1, host("embedded"));
-    edge.opened(1);
-    let mut far = hosts.recv_timeout(PATIENCE).unwrap();
+/// Writes until the edge takes no more, and its queue for the channel is full.
+fn flood(far: &mut UnixStream) {
     far.set_write_timeout(Some(Duration::from_millis(300)))
         .unwrap();
-
     let mut sent = 0;
     while let Ok(count) = far.write(&[b'x'; 65_536]) {
         sent += count;
         assert!(sent < 64 << 20, "the queue takes everything");
     }
+}
+
+#[test]
+fn given_a_component_that_does_not_take_rounds_when_the_host_floods_it_then_the_queue_is_bounded() {
+    let (mut edge, hosts) = Edge::with_host();
+    edge.open(1, host("embedded"));
+    edge.opened(1);
+    flood(&mut hosts.recv_timeout(PATIENCE).unwrap());
+
     let first = edge.until(|input| matches!(input, Input::Host((1, HostArrival::Bytes(_)))));
     assert!(first.iter().all(|input| match input {
         Input::Host((1, HostArrival::Bytes(bytes))) => bytes.len() <= limits::CHUNK,
         _ => false,
     }));
+}
+
+#[test]
+fn given_a_full_queue_when_its_channel_is_closed_then_nothing_of_it_comes() {
+    let (mut edge, hosts) = Edge::with_host();
+    edge.open(1, host("embedded"));
+    edge.opened(1);
+    flood(&mut hosts.recv_timeout(PATIENCE).unwrap());
+    edge.host(1, HostDeparture::Close);
+
+    assert!(edge.nothing_waits());
 }
 
 #[test]
@@ -286,4 +301,26 @@ fn given_a_socket_open_to_others_when_it_is_opened_then_insecure_and_nobody_conn
     );
     assert_eq!(edge.to_the_end(1), refused(HostRefusal::Insecure(why)));
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn given_as_many_channels_as_are_allowed_when_another_is_opened_then_it_is_refused_until_one_is_gone()
+ {
+    let (mut edge, _hosts) = Edge::with_host();
+    let most = u32::try_from(limits::CHANNELS).unwrap();
+    for channel in 0..most {
+        edge.open(channel, host("embedded"));
+        edge.opened(channel);
+    }
+    edge.open(most, host("embedded"));
+    assert_eq!(
+        edge.to_the_end(most),
+        refused(HostRefusal::Failed(
+            "128 channels are open, and no more are allowed.".to_owned()
+        ))
+    );
+
+    edge.host(0, HostDeparture::Close);
+    edge.open(most + 1, host("embedded"));
+    edge.opened(most + 1);
 }

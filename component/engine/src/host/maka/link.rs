@@ -9,13 +9,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::effect::{Effect, HostDeparture, Level, Target};
 use crate::host::Failure;
 use crate::input::{Channel, HostRefusal, Timer};
 use crate::limits;
 use crate::line::{Line, Lines};
+use crate::object;
 
 use super::calls::{Call, Purpose};
 use super::wire::current::{self as w, op};
@@ -250,6 +250,9 @@ impl Maka {
                 (Line::Whole(line), _) => self.line(cx, line),
             }
             self.pump(cx);
+            while let Some(command) = cx.listener.command() {
+                self.command(cx, command);
+            }
         });
         if self.link.channel() == channel {
             self.link.lines = lines;
@@ -341,7 +344,7 @@ impl Maka {
     fn send_status(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, timeout: Option<u64>) {
         let id = self.calls.number();
         let timer = timeout.map(|after| cx.arm(Due::Call(id), after));
-        let line = w::request(&format!("r{id}"), op::STATUS, json!({}));
+        let line = w::request(&format!("r{id}"), op::STATUS, object! {});
         self.calls.sent(Call {
             id,
             operation: op::STATUS.into(),
@@ -422,7 +425,8 @@ impl Maka {
     fn try_again(&mut self, cx: &mut Cx<'_, '_>, failure: Failure) {
         let now = cx.core.now.monotonic;
         let patience = self.link.lost_at.map_or(0, |at| {
-            at.saturating_add(limits::MAKA_GIVE_UP_MS).saturating_sub(now)
+            at.saturating_add(limits::MAKA_GIVE_UP_MS)
+                .saturating_sub(now)
         });
         if !self.calls.wanting() || self.ended {
             return;
