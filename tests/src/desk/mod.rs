@@ -233,16 +233,6 @@ impl<P: Peer> Desk<P> {
         self.hear(channel, said.into_iter().collect());
     }
 
-    /// A line of the editor that reaches the engine in another way, and wants an answer.
-    pub fn expects(&mut self, line: &str) {
-        self.oracle.sent(line);
-    }
-
-    /// One call of the engine with this input.
-    pub fn feed(&mut self, input: Input) {
-        self.call(vec![input]);
-    }
-
     /// One call of the engine with what is there. False if nothing was.
     pub fn step(&mut self) -> bool {
         if self.done.is_some() {
