@@ -6,6 +6,15 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing::level_filters::LevelFilter;
 
+/// What a component may ask for, as `--help` says it; [`crate::grants`] is the table itself.
+const GRANTS: &str = "\
+What the component may ask for; everything else is refused:
+  Hosts: the one that --host names
+  Programs: none
+  Files: those that the editor names, read only, below the current folder, the home folder,
+         $TMPDIR and /tmp
+  Network: none";
+
 /// Airlock connects editors that speak the Agent Client Protocol (ACP) to agent Hosts.
 ///
 /// Without a command it is an ACP agent on stdin and stdout, for editors to start. All
@@ -16,7 +25,8 @@ use tracing::level_filters::LevelFilter;
     name = "host-runner",
     version,
     max_term_width = 100,
-    subcommand_help_heading = "Commands"
+    subcommand_help_heading = "Commands",
+    after_long_help = GRANTS
 )]
 pub struct Cli {
     /// What to do instead of being an agent.

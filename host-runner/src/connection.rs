@@ -4,7 +4,7 @@
 //! The place where the rooms meet; it decides nothing that is not in the options.
 //! Invariant: what a component may open is fixed before it is started.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
@@ -47,7 +47,9 @@ pub fn serve(options: &Options, editor: EditorPipe, mailbox: Mailbox) -> Result<
         )?),
         None => None,
     };
-    let ports = Ports::new(mailbox.clone(), editor, grants(host, options, maka)?)
+    let grants = grants(host, options, maka)?;
+    tracing::debug!("{}", grants.describe().trim_end());
+    let ports = Ports::new(mailbox.clone(), editor, grants)
         .context("the editor's pipe cannot be used")?
         .supervised_by(supervisor::this_program);
     let (keeper, first) = Keeper::open(Box::new(factory), config, seed, recorder, clock.now())?;
@@ -111,8 +113,8 @@ fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Gra
 
 /// People see which Host it is; an editor's log does only when it asks for it.
 fn tell(host: Host) {
-    if std::io::stderr().is_terminal() {
-        eprintln!("host-runner: talking to {}", host.title());
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr(), "host-runner: talking to {}", host.title());
     } else {
         tracing::info!("talking to {}", host.title());
     }

@@ -1,7 +1,7 @@
 //! Words to configuration, nothing more.
 
 use std::fs::File;
-use std::io::{self, BufReader, IsTerminal};
+use std::io::{self, BufReader, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::thread;
@@ -67,7 +67,8 @@ fn run_again(what: &Replay, options: &Options) -> Result<u8> {
     };
     let outcome = replay(BufReader::new(file), factory.as_ref())
         .with_context(|| format!("{name} cannot be run again"))?;
-    println!("{outcome}");
+    // A reader that has seen enough may be gone.
+    let _ = writeln!(io::stdout(), "{outcome}");
     Ok(u8::from(matches!(outcome, Outcome::Differs(_))))
 }
 
@@ -82,11 +83,16 @@ fn native() -> Result<Box<dyn Factory>> {
 }
 
 fn introduce() -> u8 {
-    eprintln!(
+    say(
         "host-runner connects editors to agent Hosts: an editor starts it and speaks ACP on stdin and stdout.\n\
-         Try it without one: host-runner prompt \"hello\"   (options: host-runner --help)"
+         Try it without one: host-runner prompt \"hello\"   (options: host-runner --help)",
     );
     0
+}
+
+/// To people. Nobody has to listen.
+fn say(words: &str) {
+    let _ = writeln!(io::stderr(), "{words}");
 }
 
 fn log_to_stderr(level: Level) {
@@ -98,6 +104,6 @@ fn log_to_stderr(level: Level) {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("host-runner: {error:#}");
+    say(&format!("host-runner: {error:#}"));
     ExitCode::from(if error.is::<Broken>() { BROKEN } else { 1 })
 }

@@ -5,11 +5,13 @@
 //! Nothing here may touch a socket, a real clock or wasmtime: what a test does is decided
 //! by the test alone. Invariant: the same test gives the same bytes every time.
 
+pub mod conversation;
 pub mod desk;
 pub mod names;
 pub mod oracle;
 pub mod recorded_host;
 pub mod recording;
+pub mod scripted_host;
 
 pub use desk::{Absent, Cut, Desk, Peer};
 pub use names::Names;

@@ -38,7 +38,9 @@ impl Names {
         if let Some(name) = self.given.get(id) {
             return name.clone();
         }
-        let stem = key.map_or("id".to_owned(), |key| key.trim_end_matches("Id").to_lowercase());
+        let stem = key.map_or("id".to_owned(), |key| {
+            key.trim_end_matches("Id").to_lowercase()
+        });
         let count = self.counts.entry(stem.clone()).or_default();
         *count += 1;
         let name = format!("{stem}-{count}");
@@ -76,7 +78,8 @@ mod tests {
         let mut names = Names::default();
         let one = "0b638f44-dd84-41b0-99dd-86faa074a97b";
         let two = "9edeb19a-272f-47da-9ed7-de78fe2e8067";
-        let text = format!(r#"{{"sessionId":"{one}","turnId":"{two}","again":"{one}","note":"x {two}"}}"#);
+        let text =
+            format!(r#"{{"sessionId":"{one}","turnId":"{two}","again":"{one}","note":"x {two}"}}"#);
         assert_eq!(
             names.apply(&text),
             r#"{"sessionId":"session-1","turnId":"turn-1","again":"session-1","note":"x turn-1"}"#

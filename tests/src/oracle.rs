@@ -23,12 +23,24 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// The editor sent this line. Lines that are no requests are not expected to be
-    /// answered by id.
+    /// The editor sent this line. A line that has an id and is no response wants one
+    /// answer, if only to say that it is no request.
     pub fn sent(&mut self, line: &str) {
-        let Ok(request) = serde_json::from_str::<Call<'_>>(line) else { return };
-        if let (Some(id), Some(method)) = (request.id, request.method) {
-            self.open.entry(id.get().to_owned()).or_default().push(method);
+        let too_long = line.trim_end_matches('\r').len() as u64 > airlock_engine::limits::ACP_LINE;
+        if too_long || !line.trim_start().starts_with('{') {
+            return;
+        }
+        let Ok(call) = serde_json::from_str::<Call<'_>>(line) else {
+            return;
+        };
+        let answers = call.result.is_some() || call.error.is_some();
+        if let (Some(id), false) = (call.id, answers && call.method.is_none()) {
+            let method = call.method.and_then(|it| Some(it.as_str()?.to_owned()));
+            let method = method.unwrap_or_else(|| NO_METHOD.to_owned());
+            self.open
+                .entry(id.get().to_owned())
+                .or_default()
+                .push(method);
         }
     }
 
@@ -37,8 +49,8 @@ impl Oracle {
     /// # Panics
     /// When ACP does not allow it, with the reason.
     pub fn said(&mut self, line: &str) {
-        let message: Value = serde_json::from_str(line)
-            .unwrap_or_else(|e| panic!("not JSON: {e}\n{line}"));
+        let message: Value =
+            serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON: {e}\n{line}"));
         assert!(message.is_object(), "not one object: {line}");
         assert_eq!(message["jsonrpc"], "2.0", "no JSON-RPC 2.0: {line}");
         match (message.get("method"), message.get("id")) {
@@ -51,7 +63,10 @@ impl Oracle {
 
     /// Requests that still wait for their answer.
     pub fn unanswered(&self) -> Vec<String> {
-        let open = self.open.iter().flat_map(|(id, methods)| methods.iter().map(move |it| (id, it)));
+        let open = self
+            .open
+            .iter()
+            .flat_map(|(id, methods)| methods.iter().map(move |it| (id, it)));
         open.map(|(id, method)| format!("{id} {method}")).collect()
     }
 
@@ -72,7 +87,10 @@ impl Oracle {
         let answer: Call<'_> = serde_json::from_str(line).expect("an envelope");
         let id = answer.id.expect("an id").get().to_owned();
         let Some(methods) = self.open.get_mut(&id) else {
-            assert!(id == "null" && message.get("error").is_some(), "answers no request: {line}");
+            assert!(
+                id == "null" && message.get("error").is_some(),
+                "answers no request: {line}"
+            );
             self.nameless += 1;
             return;
         };
@@ -80,7 +98,9 @@ impl Oracle {
         if methods.is_empty() {
             self.open.remove(&id);
         }
-        let Some(result) = message.get("result") else { return };
+        let Some(result) = message.get("result") else {
+            return;
+        };
         if let Err(why) = v1::AgentResponse::from_method_and_result(&method, result.clone()) {
             panic!("the official crate refuses the result of {method}: {why:?}\n{line}");
         }
@@ -88,12 +108,25 @@ impl Oracle {
     }
 }
 
+/// Stands for the method of a line that has none.
+const NO_METHOD: &str = "?";
+
 /// The parts of an envelope that pair requests and responses; ids keep their text.
 #[derive(serde::Deserialize)]
 struct Call<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
-    method: Option<String>,
+    #[serde(default)]
+    method: Option<Value>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// Tells `"id": null` from no id.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    serde::Deserialize::deserialize(from).map(Some)
 }
 
 fn notification(message: &Value, line: &str) {
@@ -121,12 +154,18 @@ fn check_error(error: &Value, line: &str) {
         .unwrap_or_else(|e| panic!("the official crate refuses the error: {e}\n{line}"));
     check("Error", error, line);
     let message = error["message"].as_str().expect("a message is text");
-    assert!(!message.is_empty() && !message.contains('\n'), "not one sentence: {line}");
+    assert!(
+        !message.is_empty() && !message.contains('\n'),
+        "not one sentence: {line}"
+    );
 }
 
 fn only(message: &Value, allowed: &[&str], line: &str) {
     for key in message.as_object().expect("an object").keys() {
-        assert!(allowed.contains(&key.as_str()), "field {key} has no place here: {line}");
+        assert!(
+            allowed.contains(&key.as_str()),
+            "field {key} has no place here: {line}"
+        );
     }
 }
 
@@ -137,27 +176,43 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 
 static COMPILED: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
     let definitions = SCHEMA["$defs"].as_object().expect("definitions");
-    let spoken = definitions.iter().filter(|(name, it)| it.get("x-method").is_some() || *name == "Error");
+    let spoken = definitions
+        .iter()
+        .filter(|(name, it)| it.get("x-method").is_some() || *name == "Error");
     let compile = |name: &str| {
         let schema = json!({ "$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"],
             "$ref": format!("#/$defs/{name}") });
         jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("schema of {name}: {e}"))
     };
-    spoken.map(|(name, _)| (name.clone(), compile(name))).collect()
+    spoken
+        .map(|(name, _)| (name.clone(), compile(name)))
+        .collect()
 });
 
 /// Name of the definition that the schema marks with this method.
 fn definition(kind: &str, method: &str) -> String {
     let definitions = SCHEMA["$defs"].as_object().expect("definitions");
-    let found = definitions.iter().find(|(name, it)| it["x-method"] == method && name.ends_with(kind));
-    found.unwrap_or_else(|| panic!("the schema has no {kind} for {method}")).0.clone()
+    let found = definitions
+        .iter()
+        .find(|(name, it)| it["x-method"] == method && name.ends_with(kind));
+    found
+        .unwrap_or_else(|| panic!("the schema has no {kind} for {method}"))
+        .0
+        .clone()
 }
 
 fn check(name: &str, value: &Value, line: &str) {
-    let compiled = COMPILED.get(name).unwrap_or_else(|| panic!("the schema has no {name}"));
-    let errors: Vec<String> =
-        compiled.iter_errors(value).map(|it| format!("{it} at {}", it.instance_path)).collect();
-    assert!(errors.is_empty(), "the schema refuses it as {name}: {errors:#?}\n{line}");
+    let compiled = COMPILED
+        .get(name)
+        .unwrap_or_else(|| panic!("the schema has no {name}"));
+    let errors: Vec<String> = compiled
+        .iter_errors(value)
+        .map(|it| format!("{it} at {}", it.instance_path))
+        .collect();
+    assert!(
+        errors.is_empty(),
+        "the schema refuses it as {name}: {errors:#?}\n{line}"
+    );
 }
 
 #[cfg(test)]
@@ -165,7 +220,10 @@ mod tests {
     use super::*;
 
     fn accepts(sent: &[&str], said: &str) -> bool {
-        let (sent, said) = (sent.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), said.to_owned());
+        let (sent, said) = (
+            sent.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(),
+            said.to_owned(),
+        );
         std::panic::catch_unwind(move || {
             let mut oracle = Oracle::default();
             sent.iter().for_each(|line| oracle.sent(line));
@@ -177,31 +235,57 @@ mod tests {
     #[test]
     fn given_a_request_when_answered_then_only_a_schema_valid_result_under_its_id_passes() {
         let asked = [r#"{"jsonrpc":"2.0","id":"a","method":"session/prompt","params":{}}"#];
-        let answer = |id: &str, result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
-        assert!(accepts(&asked, &answer("\"a\"", r#"{"stopReason":"end_turn"}"#)));
-        assert!(!accepts(&asked, &answer("\"b\"", r#"{"stopReason":"end_turn"}"#)));
-        assert!(!accepts(&asked, &answer("\"a\"", r#"{"stopReason":"done"}"#)));
+        let answer =
+            |id: &str, result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        assert!(accepts(
+            &asked,
+            &answer("\"a\"", r#"{"stopReason":"end_turn"}"#)
+        ));
+        assert!(!accepts(
+            &asked,
+            &answer("\"b\"", r#"{"stopReason":"end_turn"}"#)
+        ));
+        assert!(!accepts(
+            &asked,
+            &answer("\"a\"", r#"{"stopReason":"done"}"#)
+        ));
         assert!(!accepts(&asked, &answer("\"a\"", "{}")));
-        assert!(!accepts(&[], &answer("\"a\"", r#"{"stopReason":"end_turn"}"#)));
+        assert!(!accepts(
+            &[],
+            &answer("\"a\"", r#"{"stopReason":"end_turn"}"#)
+        ));
     }
 
     #[test]
     fn given_notifications_when_judged_then_unknown_kinds_and_root_fields_are_refused() {
         let update = |update: &str, more: &str| {
-            format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}{more}}}"#)
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}{more}}}"#
+            )
         };
-        let chunk = r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}"#;
+        let chunk =
+            r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}"#;
         assert!(accepts(&[], &update(chunk, "")));
         assert!(!accepts(&[], &update(chunk, r#","extra":1"#)));
-        assert!(!accepts(&[], &update(r#"{"sessionUpdate":"agent_shout"}"#, "")));
-        assert!(!accepts(&[], &update(r#"{"sessionUpdate":"tool_call","toolCallId":"t"}"#, "")));
+        assert!(!accepts(
+            &[],
+            &update(r#"{"sessionUpdate":"agent_shout"}"#, "")
+        ));
+        assert!(!accepts(
+            &[],
+            &update(r#"{"sessionUpdate":"tool_call","toolCallId":"t"}"#, "")
+        ));
     }
 
     #[test]
     fn given_errors_when_judged_then_null_ids_are_for_errors_only() {
-        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+        let error =
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
         assert!(accepts(&[], error));
         assert!(!accepts(&[], r#"{"jsonrpc":"2.0","id":null,"result":{}}"#));
-        assert!(!accepts(&[], r#"{"jsonrpc":"2.0","id":null,"error":{"code":"x","message":"m"}}"#));
+        assert!(!accepts(
+            &[],
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":"x","message":"m"}}"#
+        ));
     }
 }

@@ -78,15 +78,30 @@ impl Recording {
             .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
             .map(|entry| entry.expect("a folder entry").path())
             .filter(|path| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let name = path
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
                 name.starts_with(&format!("{number}-")) && name.ends_with(".jsonl")
             })
             .collect();
-        assert_eq!(found.len(), 1, "recordings named {number}-*.jsonl: {found:?}");
+        assert_eq!(
+            found.len(),
+            1,
+            "recordings named {number}-*.jsonl: {found:?}"
+        );
         let path = found.remove(0);
         let text = std::fs::read_to_string(&path).expect("a readable recording");
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Recording { steps: text.lines().filter_map(step).collect(), name }
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Recording {
+            steps: text.lines().filter_map(step).collect(),
+            name,
+        }
     }
 
     /// The frame with this number.
@@ -99,6 +114,14 @@ impl Recording {
             _ => None,
         });
         found.unwrap_or_else(|| panic!("{} has no frame {n}", self.name))
+    }
+
+    /// Everything that the client said.
+    pub fn client_frames(&self) -> impl Iterator<Item = &Frame> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Client(frame) => Some(frame),
+            _ => None,
+        })
     }
 
     /// Everything that the Host said.
@@ -125,8 +148,16 @@ fn step(line: &str) -> Option<Step> {
         (Some(raw), Some(dir), _) => {
             let text = raw.get().to_owned();
             let value = serde_json::from_str(&text).expect("a frame");
-            let frame = Frame { n: entry.n, text, value };
-            Some(if dir == "c2h" { Step::Client(frame) } else { Step::Host(frame) })
+            let frame = Frame {
+                n: entry.n,
+                text,
+                value,
+            };
+            Some(if dir == "c2h" {
+                Step::Client(frame)
+            } else {
+                Step::Host(frame)
+            })
         }
         (_, _, Some("socket_connected")) => Some(Step::Opened),
         (_, _, Some("socket_closed")) => Some(Step::Closed),

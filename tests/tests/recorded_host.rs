@@ -21,7 +21,13 @@ fn given_the_recorded_client_when_it_speaks_again_then_the_host_says_every_recor
             assert_eq!(unsealed(said), unsealed(wanted), "{number}");
         }
         let report = host.report();
-        assert_eq!(report, airlock_tests::Report { improvised: report.improvised.clone(), ..Default::default() });
+        assert_eq!(
+            report,
+            airlock_tests::Report {
+                improvised: report.improvised.clone(),
+                ..Default::default()
+            }
+        );
     }
 }
 
@@ -30,12 +36,20 @@ fn given_a_client_with_ids_of_its_own_when_it_speaks_then_only_its_ids_are_said(
     for number in WHOLE {
         let recording = Recording::open(number);
         let renamed = rename(&recording);
-        let swap = |line: &str| renamed.iter().fold(line.to_owned(), |line, (old, new)| line.replace(old, new));
+        let swap = |line: &str| {
+            renamed
+                .iter()
+                .fold(line.to_owned(), |line, (old, new)| line.replace(old, new))
+        };
         let (said, wanted, _) = replay(&recording, &swap);
         assert_eq!(said.len(), wanted.len(), "{number}: number of frames");
         for (said, wanted) in said.iter().zip(&wanted) {
             let wanted: Value = serde_json::from_str(&swap(&wanted.to_string())).unwrap();
-            assert_eq!(opened_rows(unsealed(said)), renamed_rows(opened_rows(unsealed(&wanted)), &swap), "{number}");
+            assert_eq!(
+                opened_rows(unsealed(said)),
+                renamed_rows(opened_rows(unsealed(&wanted)), &swap),
+                "{number}"
+            );
         }
     }
 }
@@ -92,31 +106,68 @@ fn given_requests_that_were_not_recorded_then_facts_answer_them_and_the_report_s
     };
     let session = "11111111-1111-4111-8111-111111111111";
     let turn = "22222222-2222-4222-8222-222222222222";
-    ask("session.create", json!({ "sessionId": session, "workspace": {}, "modelTarget": {} }));
-    let opened = ask("subscription.open", json!({ "sessionId": session, "transcript": { "kind": "tail", "maxBytes": 16384 } }));
-    assert_eq!(opened[0]["result"]["snapshot"]["session"]["sessionId"], session);
-    let started = ask("turn.start", json!({ "sessionId": session, "turnId": turn, "content": { "text": "SCENARIO:question please" } }));
+    ask(
+        "session.create",
+        json!({ "sessionId": session, "workspace": {}, "modelTarget": {} }),
+    );
+    let opened = ask(
+        "subscription.open",
+        json!({ "sessionId": session, "transcript": { "kind": "tail", "maxBytes": 16384 } }),
+    );
+    assert_eq!(
+        opened[0]["result"]["snapshot"]["session"]["sessionId"],
+        session
+    );
+    let started = ask(
+        "turn.start",
+        json!({ "sessionId": session, "turnId": turn, "content": { "text": "SCENARIO:question please" } }),
+    );
     let pending = &started.last().unwrap()["snapshot"];
-    assert_eq!(pending["interactions"]["pending"][0]["request"]["kind"], "question");
+    assert_eq!(
+        pending["interactions"]["pending"][0]["request"]["kind"],
+        "question"
+    );
     let run = pending["rootTurn"]["runId"].clone();
-    let wrong = ask("turn.stop", json!({ "sessionId": session, "turnId": turn, "runId": "x" }));
+    let wrong = ask(
+        "turn.stop",
+        json!({ "sessionId": session, "turnId": turn, "runId": "x" }),
+    );
     assert_eq!(wrong[0]["error"]["code"], "operation_conflict");
-    let stopped = ask("turn.stop", json!({ "sessionId": session, "turnId": turn, "runId": run }));
+    let stopped = ask(
+        "turn.stop",
+        json!({ "sessionId": session, "turnId": turn, "runId": run }),
+    );
     assert_eq!(stopped.len(), 2);
     assert_eq!(stopped[0]["snapshot"]["rootTurn"]["status"], "cancelled");
     assert_eq!(stopped[0]["snapshot"]["interactions"]["pending"], json!([]));
     assert_eq!(stopped[0]["sequence"], 21);
     assert_eq!(stopped[1]["result"]["abortSource"], "renderer.stop_button");
-    assert_eq!(ask("turn.query", json!({ "sessionId": session, "turnId": turn }))[0]["result"]["status"], "cancelled");
-    assert_eq!(ask("plan.query", json!({ "sessionId": session }))[0]["error"]["code"], "operation_unavailable");
+    assert_eq!(
+        ask(
+            "turn.query",
+            json!({ "sessionId": session, "turnId": turn })
+        )[0]["result"]["status"],
+        "cancelled"
+    );
+    assert_eq!(
+        ask("plan.query", json!({ "sessionId": session }))[0]["error"]["code"],
+        "operation_unavailable"
+    );
     let report = host.report();
-    assert_eq!(report.improvised, ["turn.stop", "turn.stop", "turn.query", "plan.query"]);
+    assert_eq!(
+        report.improvised,
+        ["turn.stop", "turn.stop", "turn.query", "plan.query"]
+    );
     assert_eq!(report.unanswered.len(), 1);
     assert_eq!(
         report.never_came,
         [
-            "35 interaction.query", "37 interaction.answer", "44 interaction.answer", "72 subscription.close",
-            "75 subscription.open", "77 subscription.close"
+            "35 interaction.query",
+            "37 interaction.answer",
+            "44 interaction.answer",
+            "72 subscription.close",
+            "75 subscription.open",
+            "77 subscription.close"
         ]
     );
 }
@@ -131,7 +182,9 @@ fn given_a_lost_connection_when_the_session_is_opened_again_then_the_stream_goes
     for n in [1, 4, 6] {
         host.line(&recording.frame(n).text);
     }
-    host.play_until(|frame| frame["delta"]["startOffset"] == 12 && frame["delta"]["kind"] == "text");
+    host.play_until(|frame| {
+        frame["delta"]["startOffset"] == 12 && frame["delta"]["kind"] == "text"
+    });
     assert_eq!(host.drop_connection(), Say::Close);
     host.opened();
     host.line(HELLO);
@@ -147,17 +200,26 @@ fn given_a_lost_connection_when_the_session_is_opened_again_then_the_stream_goes
     assert_eq!(message["text"], "Hello from the moc");
     let next = said.last().unwrap();
     assert_eq!(next["subscriptionId"], opened["subscriptionId"]);
-    assert_eq!((&next["sequence"], &next["delta"]["startOffset"]), (&json!(1), &json!(18)));
+    assert_eq!(
+        (&next["sequence"], &next["delta"]["startOffset"]),
+        (&json!(1), &json!(18))
+    );
 }
 
 const HELLO: &str = r#"{"kind":"hello","clientInstanceId":"c","protocolMin":0,"protocolMax":0,"compatibilityEpoch":39,"compositionId":"maka.interactive"}"#;
 
 /// Replays the recorded client, its lines changed by `change`. Back come what the Host
 /// said, what the recording says, and the Host.
-fn replay(recording: &Recording, change: &dyn Fn(&str) -> String) -> (Vec<Value>, Vec<Value>, RecordedHost) {
+fn replay(
+    recording: &Recording,
+    change: &dyn Fn(&str) -> String,
+) -> (Vec<Value>, Vec<Value>, RecordedHost) {
     let mut host = RecordedHost::new(recording.clone());
     host.opened();
-    let starts_with_hello = recording.steps.iter().any(|step| matches!(step, Step::Client(it) if it.kind() == Some("hello")));
+    let starts_with_hello = recording
+        .steps
+        .iter()
+        .any(|step| matches!(step, Step::Client(it) if it.kind() == Some("hello")));
     if !starts_with_hello {
         host.line(HELLO);
     }
@@ -181,13 +243,18 @@ fn lines(said: Vec<Say>) -> Vec<Value> {
         Say::Line(line) => Some(line),
         Say::Close => None,
     });
-    text.map(|line| serde_json::from_str(&line).unwrap()).collect()
+    text.map(|line| serde_json::from_str(&line).unwrap())
+        .collect()
 }
 
 /// Without the seals of cursors, which only the real Host can write.
 fn unsealed(frame: &Value) -> Value {
     let mut frame = frame.clone();
-    for at in ["/result/nextCursor", "/result/transcript/durable/nextCursor", "/result/transcript/overlay/nextCursor"] {
+    for at in [
+        "/result/nextCursor",
+        "/result/transcript/durable/nextCursor",
+        "/result/transcript/overlay/nextCursor",
+    ] {
         if let Some(cursor) = frame.pointer_mut(at)
             && cursor.is_string()
         {
@@ -199,10 +266,24 @@ fn unsealed(frame: &Value) -> Value {
 
 /// Rows as text in place of base64 and of digests, so that ids in them can be compared.
 fn opened_rows(mut frame: Value) -> Value {
-    for at in ["/result", "/result/transcript/durable", "/result/transcript/overlay"] {
-        let Some(page) = frame.pointer_mut(at).filter(|page| page["fragments"].is_array()) else { continue };
+    for at in [
+        "/result",
+        "/result/transcript/durable",
+        "/result/transcript/overlay",
+    ] {
+        let Some(page) = frame
+            .pointer_mut(at)
+            .filter(|page| page["fragments"].is_array())
+        else {
+            continue;
+        };
         let rows = rows_of(page);
-        for (fragment, row) in page["fragments"].as_array_mut().unwrap().iter_mut().zip(rows) {
+        for (fragment, row) in page["fragments"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .zip(rows)
+        {
             fragment["data"] = json!(row);
             if fragment["payloadDigest"].is_string() {
                 fragment["payloadDigest"] = json!("a digest");
@@ -213,8 +294,17 @@ fn opened_rows(mut frame: Value) -> Value {
 }
 
 fn renamed_rows(mut frame: Value, swap: &dyn Fn(&str) -> String) -> Value {
-    for at in ["/result", "/result/transcript/durable", "/result/transcript/overlay"] {
-        let Some(page) = frame.pointer_mut(at).filter(|page| page["fragments"].is_array()) else { continue };
+    for at in [
+        "/result",
+        "/result/transcript/durable",
+        "/result/transcript/overlay",
+    ] {
+        let Some(page) = frame
+            .pointer_mut(at)
+            .filter(|page| page["fragments"].is_array())
+        else {
+            continue;
+        };
         for fragment in page["fragments"].as_array_mut().unwrap() {
             fragment["data"] = json!(swap(fragment["data"].as_str().unwrap()));
         }
@@ -227,10 +317,17 @@ fn rename(recording: &Recording) -> Vec<(String, String)> {
     let mut ids = Vec::new();
     for step in &recording.steps {
         let Step::Client(frame) = step else { continue };
-        for id in [&frame.value["requestId"], &frame.value["input"]["sessionId"], &frame.value["input"]["turnId"]] {
+        for id in [
+            &frame.value["requestId"],
+            &frame.value["input"]["sessionId"],
+            &frame.value["input"]["turnId"],
+        ] {
             let Some(id) = id.as_str() else { continue };
             if !ids.iter().any(|(old, _)| old == id) {
-                ids.push((id.to_owned(), format!("aaaaaaaa-aaaa-4aaa-8aaa-{:012}", ids.len())));
+                ids.push((
+                    id.to_owned(),
+                    format!("aaaaaaaa-aaaa-4aaa-8aaa-{:012}", ids.len()),
+                ));
             }
         }
     }
@@ -249,7 +346,10 @@ fn reopened(number: &str) -> (RecordedHost, String) {
         let said = lines(host.line(&frame.text));
         for frame in said {
             if frame["operation"] == "subscription.open" {
-                subscription = frame["result"]["subscriptionId"].as_str().unwrap().to_owned();
+                subscription = frame["result"]["subscriptionId"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned();
             }
         }
         let second = recording.steps.iter().filter_map(|step| match step {
@@ -265,7 +365,8 @@ fn reopened(number: &str) -> (RecordedHost, String) {
 
 /// All rows, put together from pages of this budget.
 fn walk(host: &mut RecordedHost, subscription: &str, older: bool, budget: u64) -> Vec<String> {
-    let mut rows: std::collections::BTreeMap<u64, std::collections::BTreeMap<u64, String>> = Default::default();
+    let mut rows: std::collections::BTreeMap<u64, std::collections::BTreeMap<u64, String>> =
+        Default::default();
     let mut cursor = Value::Null;
     for turn in 0.. {
         let ask = json!({ "requestId": format!("w{turn}"), "operation": "session.transcript.page", "input": {
@@ -273,8 +374,15 @@ fn walk(host: &mut RecordedHost, subscription: &str, older: bool, budget: u64) -
             "throughSequence": 5, "cursor": cursor, "anchorSequence": null, "maxBytes": budget } });
         let page = lines(host.line(&ask.to_string())).remove(0)["result"].clone();
         assert!(page["rawBytes"].as_u64().unwrap() <= budget);
-        for (fragment, text) in page["fragments"].as_array().unwrap().iter().zip(rows_of(&page)) {
-            let row = rows.entry(fragment["sequence"].as_u64().unwrap()).or_default();
+        for (fragment, text) in page["fragments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(rows_of(&page))
+        {
+            let row = rows
+                .entry(fragment["sequence"].as_u64().unwrap())
+                .or_default();
             row.insert(fragment["byteOffset"].as_u64().unwrap(), text);
         }
         cursor = page["nextCursor"].clone();
@@ -282,5 +390,7 @@ fn walk(host: &mut RecordedHost, subscription: &str, older: bool, budget: u64) -
             break;
         }
     }
-    rows.into_values().map(|parts| parts.into_values().collect()).collect()
+    rows.into_values()
+        .map(|parts| parts.into_values().collect())
+        .collect()
 }

@@ -52,7 +52,7 @@ use serde::{Deserialize, Serialize};
 use crate::plumbing::{Core, Due, FileOwner, Lasting};
 use host::Command as HostCommand;
 use host::maka::{self, Maka};
-use line::Line;
+use line::{Line, Lines};
 use rpc::{Bad, Message, RpcError, envelope, error};
 use session::Sessions;
 
@@ -278,6 +278,8 @@ impl Call<'_> {
                 );
                 self.core
                     .note(Level::Error, "a message of the editor could not be handled");
+                // Its beginning may have come in an earlier call.
+                self.sessions.editor.lines = Lines::default();
                 self.sessions.editor.error(&mut self.core, id, &error);
             }
             Origin::Host(channel, _) => self.host(|maka, cx| maka.poisoned(cx, channel)),
@@ -287,8 +289,8 @@ impl Call<'_> {
                 }
             }
             Origin::Timer(timer) => match self.core.due(timer) {
-                Some(Due::Maka(_)) => self.host(Maka::timer_poisoned),
-                Some(Due::Shutdown) => *self.done = true,
+                Some(Due::Maka(due)) => self.host(|maka, cx| maka.timer_poisoned(cx, due)),
+                Some(Due::Shutdown) => self.finish(),
                 None => {}
             },
         }

@@ -143,6 +143,20 @@ fn given_known_text_when_a_piece_begins_behind_it_then_it_is_a_gap_that_can_be_f
     );
 }
 
+/// Section 17: a gap takes nothing in, also where a reset lost its beginning.
+#[test]
+fn given_a_reset_without_its_beginning_when_it_comes_then_the_message_goes_on_as_before() {
+    let mut projection = projection();
+    grew(&mut projection, 0, "ab").unwrap();
+    assert_eq!(
+        projection.text_grew(Agent, "m", 1, "x", true),
+        Err(Failure::StreamGap)
+    );
+    grew(&mut projection, 2, "c").unwrap();
+    projection.finish(End::Completed).unwrap();
+    assert_eq!(drained(&mut projection), [said("abc", "m")]);
+}
+
 /// Section 17: what repeats must be equal; the rest is new. Offsets are UTF-16 units.
 #[test]
 fn given_known_text_when_a_piece_overlaps_then_equal_parts_are_folded_and_others_fail() {

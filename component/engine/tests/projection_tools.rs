@@ -250,6 +250,35 @@ fn given_missing_chunks_when_they_come_late_then_the_marker_goes() {
     assert_eq!(count(&updates[0]), 0);
 }
 
+/// Section 19.3: a later record names the tool anew; ids that it leaves out stay.
+#[test]
+fn given_a_known_tool_when_called_again_then_new_names_count_and_missing_ids_stay() {
+    let mut projection = projection();
+    take(&mut projection, shell("t", None));
+    let renamed = Call {
+        name: "Bash",
+        kind: ToolKind::Read,
+        step_id: Some("other"),
+        ..Call::default()
+    };
+    assert_eq!(
+        take(
+            &mut projection,
+            ToolFact::Started {
+                id: "t",
+                call: renamed
+            }
+        ),
+        [json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "t", "title": "Bash",
+            "kind": "read", "status": "in_progress",
+            "_meta": whole(json!({"turnId": "T", "toolName": "Bash", "operationId": "op",
+                "stepId": "other"})),
+            "content": []
+        })]
+    );
+}
+
 /// M13: stored inputs that are themselves a projection are no raw input.
 #[test]
 fn given_projected_stored_inputs_when_called_then_there_is_no_raw_input() {

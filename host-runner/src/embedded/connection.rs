@@ -9,6 +9,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
+use rustix::net::SendFlags;
 use serde_json::{Value, json};
 
 use super::ids;
@@ -175,12 +176,24 @@ fn parse(line: &[u8]) -> Option<Value> {
 fn write(mut stream: UnixStream, outbox: &Outbox) {
     while let Some(mut line) = outbox.next() {
         line.push('\n');
-        if stream.write_all(line.as_bytes()).is_err() {
+        if write_line(&mut stream, line.as_bytes(), outbox).is_err() {
             outbox.close();
             break;
         }
     }
     let _ = stream.shutdown(Shutdown::Both);
+}
+
+fn write_line(stream: &mut UnixStream, line: &[u8], outbox: &Outbox) -> std::io::Result<()> {
+    let at_once = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    let sent = rustix::net::send(&stream, line, at_once).unwrap_or(0);
+    if sent == line.len() {
+        return Ok(());
+    }
+    outbox.set_socket_is_full(true);
+    let written = stream.write_all(&line[sent..]);
+    outbox.set_socket_is_full(false);
+    written
 }
 
 /// The lines of a stream of bytes.

@@ -116,7 +116,7 @@ impl State {
                     operation: name,
                     nth,
                 } if name == operation => {
-                    *nth -= 1;
+                    *nth = nth.saturating_sub(1);
                     if *nth == 0 {
                         self.pending_faults.remove(at);
                         return Fate::Lose;

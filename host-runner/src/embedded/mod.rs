@@ -10,8 +10,10 @@
 mod catalog;
 mod clock;
 mod connection;
+mod ending;
 mod faults;
 mod ids;
+mod inputs;
 mod interactions;
 mod models;
 mod operations;
@@ -24,6 +26,7 @@ mod session;
 mod shape;
 mod store;
 mod subscription;
+mod tool_output;
 mod tools;
 mod transcript;
 mod turns;

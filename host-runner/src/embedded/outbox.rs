@@ -41,6 +41,7 @@ struct Inner {
     lost: usize,
     client_ended: bool,
     closed: bool,
+    socket_is_full: bool,
     sent: u64,
     drop_after: Option<u64>,
 }
@@ -159,12 +160,18 @@ impl Outbox {
 
     /// Gives the writer time to make room for a subscription. The real Host is
     /// slowed by its model and its tools; a script is not, and would evict a
-    /// client that reads as fast as it can.
+    /// client that reads as fast as it can. Only a full socket is the client's
+    /// fault, and is not waited for long.
     pub(crate) fn let_drain(&self, lane: &str) {
         let mut inner = self.lock();
-        let patience = Deadline::after(PATIENCE);
+        let mut patience: Option<Deadline> = None;
         while inner.is_crowded(lane) {
-            let left = patience.left();
+            patience = match (inner.socket_is_full, patience) {
+                (true, None) => Some(Deadline::after(PATIENCE)),
+                (true, some) => some,
+                (false, _) => None,
+            };
+            let left = patience.map_or(PATIENCE, Deadline::left);
             if left.is_zero() {
                 if let Some(lane) = inner.lanes.get_mut(lane) {
                     lane.stalled = true;
@@ -174,6 +181,12 @@ impl Outbox {
             let waited = self.changed.wait_timeout(inner, left);
             inner = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
+    }
+
+    /// The writer says whether it has to wait for the client to read.
+    pub(crate) fn set_socket_is_full(&self, full: bool) {
+        self.lock().socket_is_full = full;
+        self.changed.notify_all();
     }
 
     /// Ends a subscription with a last frame.
@@ -312,20 +325,19 @@ impl Inner {
         if !(plain(old) && plain(new) && same("kind") && same("messageId") && same("runId")) {
             return false;
         }
-        let text = format!(
-            "{}{}",
-            old["text"].as_str().unwrap_or(""),
-            new["text"].as_str().unwrap_or("")
-        );
-        if text.len() > DELTA_BYTES {
+        let (Some(head), Some(more)) = (old["text"].as_str(), new["text"].as_str()) else {
+            return false;
+        };
+        if head.len() + more.len() > DELTA_BYTES {
             return false;
         }
-        earlier["delta"]["text"] = Value::String(text);
-        let grown = earlier.to_string().len();
-        let added = grown - *size;
-        *size = grown;
+        if let Value::String(head) = &mut earlier["delta"]["text"] {
+            head.push_str(more);
+        }
+        // Escapes are not counted; they make it a little more.
+        *size += more.len();
         if let Some(lane) = self.lanes.get_mut(name) {
-            lane.bytes += added;
+            lane.bytes += more.len();
         }
         true
     }

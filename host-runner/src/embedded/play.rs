@@ -1,7 +1,6 @@
-//! Plays a turn: performs the script's steps on a thread of its own and ends
-//! the turn. Touches its session through the world, one step at a time.
-//! Invariant: whatever happens, exactly one terminal projection leaves, and it
-//! is the last thing told about the turn.
+//! Plays a turn: performs the script's steps on a thread of its own. Touches its
+//! session through the world, one step at a time. Invariant: no step changes
+//! anything once the turn was stopped or the Host restarted.
 
 use std::sync::Arc;
 
@@ -9,14 +8,12 @@ use serde_json::{Value, json};
 
 use super::faults::Fault;
 use super::ids;
-use super::interactions;
 use super::rows::{self, Stamp};
 use super::script::{Say, Script, Step};
-use super::session::{LastMessage, Message, Session, Status, TurnState};
+use super::session::{LastMessage, Message, Session};
 use super::tools;
 use super::transcript::Row;
-use super::turns::{self, set_status, set_turn};
-use super::wire::{DELTA_BYTES, PREVIEW_BYTES, TITLE_BYTES, prefix, utf16};
+use super::wire::{DELTA_BYTES, PREVIEW_BYTES, prefix, utf16};
 use super::world::{State, World};
 
 /// Which turn is played, in which life of the Host.
@@ -48,7 +45,7 @@ pub(crate) struct Stage<'a> {
     /// The message of the step that is under way, until its first tool call has been made.
     pub(crate) step: Option<String>,
     first_turn: bool,
-    prompt: String,
+    pub(crate) prompt: String,
     pub(crate) answers: String,
 }
 
@@ -132,7 +129,7 @@ impl Stage<'_> {
         self.change(change)
     }
 
-    fn let_drain(&self) {
+    pub(crate) fn let_drain(&self) {
         let mut readers = Vec::new();
         if let Some(session) = self.world.lock().sessions.get(&self.place.session) {
             readers.extend(
@@ -216,9 +213,7 @@ impl Stage<'_> {
                 .live
                 .message
                 .get_or_insert_with(|| Message { id: ids::uuid(), ts: now, ..Message::default() });
-            let part = if kind == "text" { &mut message.text } else { &mut message.thinking };
-            let start = utf16(part);
-            part.push_str(text);
+            let start = message.grow(kind, text);
             let delta = json!({"kind": kind, "turnId": place.turn, "runId": run, "messageId": message.id,
                 "startOffset": start, "text": text});
             session.delta(&delta);
@@ -230,6 +225,7 @@ impl Stage<'_> {
         self.change(|state, place| {
             let Some(session) = state.sessions.get_mut(&place.session) else { return };
             let Some(message) = &mut session.live.message else { return };
+            message.text_units = utf16(&text);
             message.text = text;
             let delta = json!({"kind": "text", "turnId": place.turn, "runId": run, "messageId": message.id,
                 "startOffset": 0, "text": message.text, "reset": true});
@@ -257,7 +253,7 @@ impl Stage<'_> {
             session.advance();
             session.revision += 1;
             session.project(&state.host_epoch);
-            complete(session, place, &run, &message);
+            end_marks(session, place, &run, &message);
             state.catalog_changed(&place.session);
             Some(message.id)
         })?;
@@ -295,187 +291,6 @@ impl Stage<'_> {
             session.project(&state.host_epoch);
         })
     }
-
-    fn end(&mut self, cut: Result<(), Cut>, script: &Script) {
-        self.let_drain();
-        let mut guard = self.world.lock();
-        let state = &mut *guard;
-        if state.life != self.place.life || matches!(cut, Err(Cut::Gone)) {
-            return;
-        }
-        let place = self.place.clone();
-        let now = self.world.clock.now();
-        match cut {
-            Ok(()) => self.complete(state, script, now),
-            Err(Cut::Failed { class, message }) => self.fail(state, class, message, now),
-            Err(Cut::Stopped | Cut::Gone) => self.stopped(state, now),
-        }
-        state.project(&place.session);
-        state.catalog_changed(&place.session);
-        state.save(&place.session);
-        self.answer_waiters(state);
-        turns::start_next(self.world, state, &place.session);
-        let idle = state
-            .sessions
-            .get_mut(&place.session)
-            .is_some_and(|session| {
-                session.active_turn().is_none()
-                    && std::mem::take(&mut session.live.queue_revision) > 0
-            });
-        if idle {
-            state.project(&place.session);
-        }
-    }
-
-    fn complete(&self, state: &mut State, script: &Script, now: u64) {
-        let place = &self.place;
-        let at = Stamp {
-            turn: &place.turn,
-            ts: now,
-        };
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        session.rows.push(Row::new(&rows::token_usage(
-            at,
-            self.model_steps.max(1),
-            &self.prompt,
-        )));
-        session.rows.push(Row::new(&rows::completed(at)));
-        session.advance();
-        if !session.named {
-            session.named = true;
-            let title = script
-                .choose(&self.prompt)
-                .and_then(|play| play.title.clone());
-            session.name = title.unwrap_or_else(|| title_of(&self.prompt));
-            session.revision += 1;
-        }
-        session.has_unread = true;
-        session.last_used_at = now;
-        session.rows.push(Row::new(&rows::resume_note(at)));
-        for _ in 0..3 {
-            state.catalog_changed(&place.session);
-        }
-        if let Some(session) = state.sessions.get_mut(&place.session) {
-            session.advance();
-            session.revision += 1;
-        }
-        set_status(state, &place.session, Status::Active, now);
-        let completed = TurnState::Completed {
-            terminal_event_id: ids::uuid(),
-        };
-        set_turn(state, &place.session, &place.turn, completed);
-    }
-
-    fn fail(&self, state: &mut State, class: String, message: String, now: u64) {
-        let place = &self.place;
-        let at = Stamp {
-            turn: &place.turn,
-            ts: now,
-        };
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        session.usage_changed();
-        let streamed = session.live.message.take();
-        if let Some(message) = &streamed {
-            store_message(session, place, message);
-        }
-        session
-            .rows
-            .push(Row::new(&rows::failed(at, &class, streamed.is_some())));
-        state.catalog_changed(&place.session);
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        session.advance();
-        if let Some(message) = &streamed {
-            complete(session, place, &self.run, message);
-        }
-        session.last_used_at = now;
-        session.revision += 1;
-        state.catalog_changed(&place.session);
-        set_status(state, &place.session, Status::Blocked, now);
-        let failed = TurnState::Failed {
-            terminal_event_id: ids::uuid(),
-            failure_class: class,
-            failure_message: message,
-        };
-        set_turn(state, &place.session, &place.turn, failed);
-    }
-
-    fn stopped(&self, state: &mut State, now: u64) {
-        const SOURCE: &str = "renderer.stop_button";
-        let place = &self.place;
-        let at = Stamp {
-            turn: &place.turn,
-            ts: now,
-        };
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        interactions::close(session, "turn_stopped", now);
-        session.live.queue_revision += 1;
-        session.live.steering.clear();
-        state.catalog_changed(&place.session);
-        state.project(&place.session);
-        state.catalog_changed(&place.session);
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        let streamed = session.live.message.take();
-        if let Some(message) = &streamed {
-            store_message(session, place, message);
-        }
-        session
-            .rows
-            .push(Row::new(&rows::aborted(at, SOURCE, true)));
-        session.rows.push(Row::new(&rows::abort_note(now, SOURCE)));
-        session.advance();
-        session.revision += 1;
-        set_status(state, &place.session, Status::Aborted, now);
-        state.catalog_changed(&place.session);
-        state.project(&place.session);
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        session.usage_changed();
-        if let Some(message) = &streamed {
-            complete(session, place, &self.run, message);
-        }
-        session.rows.push(Row::new(&rows::resume_note(at)));
-        state.catalog_changed(&place.session);
-        let Some(session) = state.sessions.get_mut(&place.session) else {
-            return;
-        };
-        session.advance();
-        session.last_used_at = now;
-        session.revision += 1;
-        let cancelled = TurnState::Cancelled {
-            terminal_event_id: ids::uuid(),
-            abort_source: SOURCE.to_owned(),
-        };
-        set_turn(state, &place.session, &place.turn, cancelled);
-    }
-
-    fn answer_waiters(&self, state: &mut State) {
-        let Some(session) = state.sessions.get_mut(&self.place.session) else {
-            return;
-        };
-        let snapshot = session.turn_snapshot(&self.place.turn);
-        let waiters = session
-            .turns
-            .get_mut(&self.place.turn)
-            .map(|turn| std::mem::take(&mut turn.waiters));
-        for waiter in waiters.into_iter().flatten() {
-            state.respond(
-                self.world,
-                &waiter,
-                Ok(snapshot.clone().unwrap_or_default()),
-            );
-        }
-    }
 }
 
 /// Tells whether the turn must not go on.
@@ -493,7 +308,7 @@ fn over(state: &State, place: &Place) -> Option<Cut> {
     }
 }
 
-fn store_message(session: &mut Session, place: &Place, message: &Message) {
+pub(crate) fn store_message(session: &mut Session, place: &Place, message: &Message) {
     let row = rows::assistant(&place.turn, message, &session.configuration.model, true);
     session.rows.push(Row::new(&row));
     if !message.text.is_empty() {
@@ -506,24 +321,17 @@ fn store_message(session: &mut Session, place: &Place, message: &Message) {
 }
 
 /// The end marks of a message's streams, thinking before text.
-fn complete(session: &mut Session, place: &Place, run: &str, message: &Message) {
-    for (kind, text) in [("thinking", &message.thinking), ("text", &message.text)] {
-        if !text.is_empty() {
+pub(crate) fn end_marks(session: &mut Session, place: &Place, run: &str, message: &Message) {
+    let streams = [
+        ("thinking", message.thinking_units),
+        ("text", message.text_units),
+    ];
+    for (kind, units) in streams {
+        if units > 0 {
             session.delta(
                 &json!({"kind": kind, "turnId": place.turn, "runId": run, "messageId": message.id,
-                "startOffset": utf16(text), "text": "", "complete": true}),
+                "startOffset": units, "text": "", "complete": true}),
             );
         }
-    }
-}
-
-/// A name for a session: the beginning of its first prompt.
-fn title_of(prompt: &str) -> String {
-    let words: Vec<&str> = prompt.split_whitespace().take(8).collect();
-    let title = words.join(" ");
-    if title.is_empty() {
-        "Untitled".to_owned()
-    } else {
-        prefix(&title, TITLE_BYTES).to_owned()
     }
 }

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 
 use super::faults::Fault;
 
+/// Bytes of one text, with its repetitions: more is a mistake in the script.
+const LONGEST_SAY: u64 = 16 * 1024 * 1024;
+
 const BUILT_IN: &str = include_str!("default-script.json");
 
 /// A whole script.
@@ -320,6 +323,11 @@ fn say(step: Value, chunk: usize, every: u64) -> Result<Say> {
     let chunk = raw.chunk.unwrap_or(chunk);
     ensure!(chunk > 0, "a chunk has at least one character");
     ensure!(!raw.text.is_empty(), "there is no text to say");
+    let length = (raw.text.len() as u64).saturating_mul(raw.repeat);
+    ensure!(
+        (1..=LONGEST_SAY).contains(&length),
+        "a text is repeated at least once and up to 16 MiB in all"
+    );
     Ok(Say {
         text: raw.text.repeat(raw.repeat as usize),
         chunk,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::subscription::Subscription;
 use super::transcript::Row;
-use super::wire::SNAPSHOT_SCHEMA;
+use super::wire::{SNAPSHOT_SCHEMA, utf16};
 
 /// One conversation.
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,6 +66,23 @@ pub(crate) struct Message {
     pub(crate) ts: u64,
     pub(crate) text: String,
     pub(crate) thinking: String,
+    /// Their lengths as the wire counts them, kept because counting is slow.
+    pub(crate) text_units: u64,
+    pub(crate) thinking_units: u64,
+}
+
+impl Message {
+    /// Appends to one of the two streams; gives the offset at which it was appended.
+    pub(crate) fn grow(&mut self, kind: &str, more: &str) -> u64 {
+        let (text, units) = match kind {
+            "text" => (&mut self.text, &mut self.text_units),
+            _ => (&mut self.thinking, &mut self.thinking_units),
+        };
+        let start = *units;
+        text.push_str(more);
+        *units += utf16(more);
+        start
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

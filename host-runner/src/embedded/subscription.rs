@@ -125,7 +125,7 @@ fn overlay(session: &Session) -> Vec<Row> {
     };
     let mut rows: Vec<Row> = Vec::new();
     for row in &session.rows {
-        let value: Value = serde_json::from_str(&row.0).unwrap_or_default();
+        let value: Value = serde_json::from_str(&row.text).unwrap_or_default();
         let shown = ["user", "assistant", "tool_call", "tool_result"];
         if value["turnId"] == turn && shown.iter().any(|kind| value["type"] == *kind) {
             rows.push(row.clone());

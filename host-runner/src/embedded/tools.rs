@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::ids;
 use super::play::{Cut, Stage};
 use super::rows::{self, Call, Stamp};
-use super::script::{Output, Question, Tool};
+use super::script::{Question, Tool};
 use super::session::{Session, Status, TurnState};
+use super::tool_output::{self, Shown};
 use super::transcript::Row;
 use super::turns::{set_status, set_turn};
-use super::wire::{TOOL_CHUNK_BYTES, prefix};
 
 /// Plays a tool with its output.
 pub(crate) fn run(stage: &mut Stage, tool: &Tool) -> Result<(), Cut> {
@@ -35,7 +35,7 @@ pub(crate) fn run(stage: &mut Stage, tool: &Tool) -> Result<(), Cut> {
     begin(stage, &call)?;
     let began = stage.world.clock.now();
     let mut shown = Shown::default();
-    let played = play_output(stage, tool, &call, &mut shown);
+    let played = tool_output::play(stage, tool, &call, &mut shown);
     let took = stage.world.clock.now().saturating_sub(began);
     if let Err(Cut::Stopped) = played {
         cancel(
@@ -63,7 +63,7 @@ pub(crate) fn ask(stage: &mut Stage, questions: &[Question]) -> Result<(), Cut> 
     let request = json!({"kind": "question", "toolUseId": call.id, "questions": questions});
     begin(stage, &call)?;
     let began = stage.world.clock.now();
-    let (_, outcome) = interact(stage, request)?;
+    let (_, outcome) = interact(stage, &call, request)?;
     let mut answers = Vec::new();
     for (question, answer) in questions
         .iter()
@@ -107,7 +107,7 @@ pub(crate) fn boundary(
         json!({"kind": "sandbox_boundary", "expansion": expansion, "justification": justification});
     begin(stage, &call)?;
     let began = stage.world.clock.now();
-    let (id, outcome) = interact(stage, request)?;
+    let (id, outcome) = interact(stage, &call, request)?;
     let allowed = outcome["status"] == "approved";
     stage.answers = if allowed { "allowed" } else { "denied" }.to_owned();
     let mut settled = json!({"sessionId": stage.place.session, "requestId": id, "status": outcome["status"],
@@ -272,7 +272,7 @@ fn result_event(at: Stamp, call: &Call, error: bool, took: Option<u64>) -> Value
 }
 
 /// Shows an interaction and waits for its answer; gives its id and outcome.
-fn interact(stage: &Stage, request: Value) -> Result<(String, Value), Cut> {
+fn interact(stage: &Stage, call: &Call, request: Value) -> Result<(String, Value), Cut> {
     let id = ids::uuid();
     let now = stage.world.clock.now();
     stage.show(|state, place| {
@@ -287,11 +287,18 @@ fn interact(stage: &Stage, request: Value) -> Result<(String, Value), Cut> {
         state.touch(&place.session);
         state.project(&place.session);
     })?;
-    let outcome = stage.wait_for(|session| {
+    let answer = stage.wait_for(|session| {
         let interaction = session.interaction(&id)?;
         (interaction["status"] == "answered").then(|| interaction["outcome"].clone())
-    })?;
-    let now = stage.world.clock.now();
+    });
+    let later = stage.world.clock.now();
+    if let Err(Cut::Stopped) = answer {
+        let content =
+            json!({"kind": "text", "text": "The turn was stopped before an answer came."});
+        cancel(stage, call, &content, later.saturating_sub(now));
+    }
+    let outcome = answer?;
+    let now = later;
     stage.change(|state, place| {
         set_turn(state, &place.session, &place.turn, TurnState::Running);
         set_status(state, &place.session, Status::Running, now);
@@ -299,96 +306,6 @@ fn interact(stage: &Stage, request: Value) -> Result<(String, Value), Cut> {
         state.project(&place.session);
     })?;
     Ok((id, outcome))
-}
-
-/// What a tool has shown so far.
-#[derive(Default)]
-struct Shown {
-    stdout: String,
-    stderr: String,
-    latest: Option<&'static str>,
-    sequence: u64,
-}
-
-impl Shown {
-    fn terminal(&self, call: &Call, cwd: &str, status: &str) -> Value {
-        let command = call.args["command"].as_str().unwrap_or(&call.name);
-        let mut output = json!({"mode": "pipes", "stdout": self.stdout, "stderr": self.stderr,
-            "stdoutTruncated": false, "stderrTruncated": false, "redacted": false});
-        if let Some(latest) = self.latest {
-            output["latestStream"] = json!(latest);
-        }
-        let mut content = json!({"kind": "terminal", "cwd": cwd, "cmd": command, "status": status, "output": output});
-        content["exitCode"] = json!(match status {
-            "completed" => 0,
-            "cancelled" => 130,
-            _ => 1,
-        });
-        if status == "cancelled" {
-            content["failureMessage"] = json!("Command cancelled");
-        }
-        content
-    }
-}
-
-fn play_output(stage: &Stage, tool: &Tool, call: &Call, shown: &mut Shown) -> Result<(), Cut> {
-    for progress in &tool.progress {
-        stage.show(|state, place| {
-            let now = stage.world.clock.now();
-            let event = json!({"type": "tool_progress", "id": ids::uuid(), "turnId": place.turn, "ts": now,
-                "toolUseId": call.id, "chunk": progress});
-            if let Some(session) = state.sessions.get_mut(&place.session) {
-                session.event(&stage.run, &event);
-            }
-        })?;
-    }
-    for output in &tool.outputs {
-        for round in 1..=output.repeat {
-            emit(stage, output, round, call, shown)?;
-        }
-    }
-    if tool.takes > 0 {
-        stage.pause(tool.takes)
-    } else {
-        Ok(())
-    }
-}
-
-fn emit(
-    stage: &Stage,
-    output: &Output,
-    round: u64,
-    call: &Call,
-    shown: &mut Shown,
-) -> Result<(), Cut> {
-    if output.after > 0 {
-        stage.pause(output.after)?;
-    }
-    let (stream, text) = output.text(round);
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let chunk = prefix(rest, TOOL_CHUNK_BYTES);
-        rest = &rest[chunk.len()..];
-        shown.sequence += 1;
-        shown.latest = Some(stream);
-        let kept = if stream == "stdout" {
-            &mut shown.stdout
-        } else {
-            &mut shown.stderr
-        };
-        kept.push_str(chunk);
-        let sequence = shown.sequence;
-        stage.show(|state, place| {
-            let now = stage.world.clock.now();
-            let event = json!({"type": "tool_output_delta", "id": ids::uuid(), "turnId": place.turn, "ts": now,
-                "toolUseId": call.id, "seq": sequence, "stream": stream, "chunk": chunk, "redacted": false,
-                "createdAt": now});
-            if let Some(session) = state.sessions.get_mut(&place.session) {
-                session.event(&stage.run, &event);
-            }
-        })?;
-    }
-    Ok(())
 }
 
 /// The kinds that the real Host gives its own tools.

@@ -15,17 +15,17 @@ use super::world::State;
 
 /// One stored message, as the text whose bytes are paged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Row(pub(crate) String);
+pub(crate) struct Row {
+    pub(crate) text: String,
+    /// Only rows that are stored in chunks have one.
+    digest: Option<String>,
+}
 
 impl Row {
     pub(crate) fn new(row: &Value) -> Row {
-        Row(row.to_string())
-    }
-
-    /// Only rows that are stored in chunks have a digest.
-    fn digest(&self) -> Option<String> {
-        (self.0.len() > CHUNKED_ROW_BYTES).then(|| ids::digest(self.0.as_bytes()))
+        let text = row.to_string();
+        let digest = (text.len() > CHUNKED_ROW_BYTES).then(|| ids::digest(text.as_bytes()));
+        Row { text, digest }
     }
 }
 
@@ -89,7 +89,7 @@ impl Walk {
 pub(crate) fn tail(walk: &Walk, rows: &[Row], budget: usize, key: &str) -> Value {
     let start = match rows.len() {
         0 => None,
-        count => Some((count - 1, rows[count - 1].0.len())),
+        count => Some((count - 1, rows[count - 1].text.len())),
     };
     page(walk, rows, start, budget, key)
 }
@@ -147,7 +147,7 @@ fn beginning(direction: Direction, rows: &[Row], anchor: Option<u64>) -> Option<
         Direction::Older => {
             let end = anchor.map_or(rows.len(), |anchor| rows.len().min(anchor as usize));
             let last = end.checked_sub(1)?;
-            Some((last, rows[last].0.len()))
+            Some((last, rows[last].text.len()))
         }
     }
 }
@@ -169,7 +169,7 @@ fn page(
         let row = &rows[position];
         let (from, to) = match walk.direction {
             Direction::Older => (offset.saturating_sub(left), offset),
-            Direction::Newer => (offset, row.0.len().min(offset + left)),
+            Direction::Newer => (offset, row.text.len().min(offset + left)),
         };
         fragments.push(fragment(walk.source, position, row, from, to));
         left -= to - from;
@@ -177,8 +177,8 @@ fn page(
             Direction::Older if from > 0 => Some((position, from)),
             Direction::Older => position
                 .checked_sub(1)
-                .map(|before| (before, rows[before].0.len())),
-            Direction::Newer if to < row.0.len() => Some((position, to)),
+                .map(|before| (before, rows[before].text.len())),
+            Direction::Newer if to < row.text.len() => Some((position, to)),
             Direction::Newer => (position + 1 < rows.len()).then_some((position + 1, 0)),
         };
     }
@@ -205,12 +205,12 @@ fn page(
 }
 
 fn fragment(source: Source, position: usize, row: &Row, from: usize, to: usize) -> Value {
-    let data = STANDARD.encode(&row.0.as_bytes()[from..to]);
+    let data = STANDARD.encode(&row.text.as_bytes()[from..to]);
     match source {
         Source::Durable => json!({"kind": "durable", "sequence": position, "byteOffset": from,
-            "totalBytes": row.0.len(), "payloadDigest": row.digest(), "data": data}),
+            "totalBytes": row.text.len(), "payloadDigest": row.digest, "data": data}),
         Source::Overlay => json!({"kind": "overlay", "messageIndex": position, "byteOffset": from,
-            "totalBytes": row.0.len(), "data": data}),
+            "totalBytes": row.text.len(), "data": data}),
     }
 }
 

@@ -215,10 +215,10 @@ impl State {
             .pending_faults
             .iter()
             .position(|fault| matches!(fault, Fault::DropConnection { .. }));
-        if let Some(at) = waiting {
-            if let Fault::DropConnection { after } = self.pending_faults.remove(at) {
-                outbox.close_after(after);
-            }
+        if let Some(at) = waiting
+            && let Fault::DropConnection { after } = self.pending_faults.remove(at)
+        {
+            outbox.close_after(after);
         }
         id
     }
@@ -293,13 +293,13 @@ impl State {
     /// Writes a session to disk when the Host has one. A disk that fails must
     /// not end a demonstration: it is said, and the session lives on in memory.
     pub(crate) fn save(&self, session: &str) {
-        if let Some(session) = self.sessions.get(session) {
-            if let Err(error) = self.store.save(session) {
-                tracing::warn!(
-                    "the embedded Host cannot keep session {}: {error:#}",
-                    session.id
-                );
-            }
+        if let Some(session) = self.sessions.get(session)
+            && let Err(error) = self.store.save(session)
+        {
+            tracing::warn!(
+                "the embedded Host cannot keep session {}: {error:#}",
+                session.id
+            );
         }
     }
 }

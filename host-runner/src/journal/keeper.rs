@@ -28,6 +28,12 @@ pub struct Keeper {
     swap_at: u64,
 }
 
+/// An instance that took over from a snapshot, and what it said first.
+struct Fresh {
+    adapter: Box<dyn Adapter>,
+    effects: Vec<Effect>,
+}
+
 /// The connection cannot go on; a sentence for people.
 #[derive(Debug, PartialEq)]
 pub struct Broken(pub String);
@@ -90,7 +96,12 @@ impl Keeper {
     /// Whether a quiet moment would be put to use.
     pub fn wants_quiet(&self) -> bool {
         self.log.bytes() >= limits::JOURNAL_QUIET_BYTES * self.patience
-            || self.adapter.memory() > self.swap_at
+            || self.memory() > self.swap_at
+    }
+
+    /// Bytes of memory that the running instance holds.
+    pub fn memory(&self) -> u64 {
+        self.adapter.memory()
     }
 
     /// Uses a quiet moment: a snapshot, and a fresh instance when this one has grown large.
@@ -101,8 +112,8 @@ impl Keeper {
         if !self.wants_quiet() {
             return Ok(Vec::new());
         }
-        let large = self.adapter.memory() > self.swap_at;
-        let Some((fresh, effects)) = self.snapshot(now)? else {
+        let large = self.memory() > self.swap_at;
+        let Some(fresh) = self.snapshot(now)? else {
             if large {
                 self.swap_at = self.swap_at.saturating_mul(2);
             }
@@ -113,15 +124,15 @@ impl Keeper {
         }
         tracing::debug!(
             "a fresh instance takes over: {} MiB instead of {} MiB",
-            fresh.memory() >> 20,
-            self.adapter.memory() >> 20
+            fresh.adapter.memory() >> 20,
+            self.memory() >> 20
         );
-        self.swap_at = limits::MEMORY_SWAP_BYTES.max(fresh.memory().saturating_mul(2));
-        self.adapter = fresh;
+        self.swap_at = limits::MEMORY_SWAP_BYTES.max(fresh.adapter.memory().saturating_mul(2));
+        self.adapter = fresh.adapter;
         if let Some(recorder) = &mut self.recorder {
-            recorder.restored(now, &effects);
+            recorder.restored(now, &fresh.effects);
         }
-        Ok(effects)
+        Ok(fresh.effects)
     }
 
     /// Ends the recording.
@@ -139,11 +150,8 @@ impl Keeper {
     }
 
     /// Makes the journal start from now, and returns the instance that proved the snapshot
-    /// good with what it said first. Without one, the older snapshot stays.
-    fn snapshot(
-        &mut self,
-        now: Instant,
-    ) -> Result<Option<(Box<dyn Adapter>, Vec<Effect>)>, Broken> {
+    /// good. Without one, the older snapshot stays.
+    fn snapshot(&mut self, now: Instant) -> Result<Option<Fresh>, Broken> {
         let proved = match self.adapter.snapshot() {
             Ok(state) => self.prove(now, &state).map(|fresh| (state, fresh)),
             Err(failure) => {
@@ -166,14 +174,10 @@ impl Keeper {
     }
 
     /// A snapshot that cannot be restored is no snapshot.
-    fn prove(
-        &self,
-        now: Instant,
-        state: &[u8],
-    ) -> Result<(Box<dyn Adapter>, Vec<Effect>), Failure> {
-        let mut fresh = self.factory.restore(self.log.config(), state)?;
-        let effects = fresh.handle(now, &[])?;
-        Ok((fresh, effects))
+    fn prove(&self, now: Instant, state: &[u8]) -> Result<Fresh, Failure> {
+        let mut adapter = self.factory.restore(self.log.config(), state)?;
+        let effects = adapter.handle(now, &[])?;
+        Ok(Fresh { adapter, effects })
     }
 
     fn rescue(

@@ -19,3 +19,6 @@ pub use keeper::{Broken, Keeper};
 pub use record::Recorder;
 pub use redact::redacted;
 pub use replay::{Outcome, replay};
+
+#[cfg(test)]
+mod words_tests;

@@ -205,3 +205,7 @@ fn first_difference(
     let at = (0..expected.len().max(got.len())).find(|at| expected.get(*at) != got.get(*at))?;
     Some((at + 1, expected.get(at).cloned(), got.get(at).cloned()))
 }
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;

@@ -19,7 +19,14 @@ pub(crate) struct View<'a> {
     /// The last thing written to each ended inside a line.
     out_open: bool,
     err_open: bool,
+    /// The message of the answer's last text (null when it was not named);
+    /// `None` before the first text.
+    message: Option<Value>,
+    /// A tool card came after the answer's last text.
+    card_between: bool,
     tools: BTreeMap<String, Shown>,
+    /// The card whose lines came last.
+    card: String,
 }
 
 /// What a tool card has shown.
@@ -28,7 +35,12 @@ struct Shown {
     title: String,
     status: String,
     text: String,
+    /// How often its text changed while it ran.
+    changes: u32,
 }
+
+/// Lines of a card that are shown at once.
+const CARD_LINES: usize = 20;
 
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
@@ -46,7 +58,10 @@ impl<'a> View<'a> {
             err_is_terminal: console.err_is_terminal,
             out_open: false,
             err_open: false,
+            message: None,
+            card_between: false,
             tools: BTreeMap::new(),
+            card: String::new(),
         }
     }
 
@@ -59,7 +74,9 @@ impl<'a> View<'a> {
     /// A `session/update`. Kinds that say nothing to a person are left out.
     pub(crate) fn update(&mut self, update: &Value) -> io::Result<()> {
         match update["sessionUpdate"].as_str() {
-            Some("agent_message_chunk") => self.answer(block_text(&update["content"])),
+            Some("agent_message_chunk") => {
+                self.answer(&update["messageId"], block_text(&update["content"]))
+            }
             Some("agent_thought_chunk") => self.thought(block_text(&update["content"])),
             Some("tool_call" | "tool_call_update") => self.tool(update),
             Some("plan") => self.plan(update),
@@ -93,11 +110,19 @@ impl<'a> View<'a> {
         self.err.flush()
     }
 
-    fn answer(&mut self, text: &str) -> io::Result<()> {
+    fn answer(&mut self, message: &Value, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
         self.settle_err()?;
+        let another = self.message.as_ref().is_some_and(|last| last != message);
+        if another || self.message.is_some() && self.card_between {
+            // A blank line sets two messages of one answer apart.
+            self.out
+                .write_all(if self.out_open { b"\n\n" } else { b"\n" })?;
+        }
+        self.card_between = false;
+        self.message = Some(message.clone());
         self.out
             .write_all(safe(text, self.out_is_terminal).as_bytes())?;
         self.out_open = !text.ends_with('\n');
@@ -131,14 +156,17 @@ impl<'a> View<'a> {
             .unwrap_or(&shown.status)
             .to_owned();
         let text = content_text(&update["content"]);
+        let replaced = text
+            .as_ref()
+            .is_some_and(|text| !text.starts_with(&shown.text));
+        // The summary of a card that was followed live says nothing new.
+        let followed = replaced && status == "completed" && shown.changes > 1;
         let news = match &text {
-            Some(text) => text
-                .strip_prefix(shown.text.as_str())
-                .unwrap_or(text)
-                .to_owned(),
-            None => String::new(),
+            Some(text) if !followed => text.strip_prefix(shown.text.as_str()).unwrap_or(text),
+            _ => "",
         };
-        if title != shown.title || is_end(&status) && !is_end(&shown.status) {
+        let ended = is_end(&status) && !is_end(&shown.status);
+        if title != shown.title || ended || !news.is_empty() && self.card != id {
             let line = format!(
                 "[{}] {}",
                 words(&status),
@@ -146,12 +174,19 @@ impl<'a> View<'a> {
             );
             writeln!(self.err, "{}", safe(&line, self.err_is_terminal))?;
         }
-        for line in news.lines() {
+        let lines = news.lines().count();
+        for line in news.lines().take(CARD_LINES) {
             writeln!(self.err, "    {}", safe(line, self.err_is_terminal))?;
         }
+        if lines > CARD_LINES {
+            writeln!(self.err, "    ({} more lines)", lines - CARD_LINES)?;
+        }
+        shown.changes += u32::from(!news.is_empty());
         shown.title = title;
         shown.status = status;
         shown.text = text.unwrap_or(shown.text);
+        self.card_between = true;
+        self.card.clone_from(&id);
         self.tools.insert(id, shown);
         self.err.flush()
     }

@@ -16,25 +16,28 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// The component, from the cache or compiled (and then kept there).
-///
-/// # Errors
-/// A sentence when the bytes are no component that can be compiled.
-pub fn compiled(engine: &Engine, wasm: &[u8]) -> Result<Component> {
-    compiled_in(folder(), engine, wasm)
-}
-
 /// The component, compiled now.
 ///
 /// # Errors
-/// As [`compiled`].
+/// A sentence when the bytes are no component that can be compiled.
 pub fn compile(engine: &Engine, wasm: &[u8]) -> Result<Component> {
     Component::new(engine, wasm).map_err(|error| {
-        anyhow!("it is not a WebAssembly component that can be compiled: {error:#}")
+        let why: Vec<String> = format!("{error:#}")
+            .split_whitespace()
+            .map(String::from)
+            .collect();
+        anyhow!(
+            "it is not a WebAssembly component that can be compiled: {}",
+            why.join(" ")
+        )
     })
 }
 
-fn compiled_in(folder: Option<PathBuf>, engine: &Engine, wasm: &[u8]) -> Result<Component> {
+/// The component, from the cache in `folder`, or compiled and then kept there.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compiled(engine: &Engine, wasm: &[u8], folder: Option<PathBuf>) -> Result<Component> {
     let file = folder.map(|folder| folder.join(key(engine, wasm)));
     if let Some(file) = &file {
         match load(engine, file) {
@@ -55,7 +58,7 @@ fn compiled_in(folder: Option<PathBuf>, engine: &Engine, wasm: &[u8]) -> Result<
 }
 
 /// `$XDG_CACHE_HOME/airlock`, or `~/.cache/airlock`.
-fn folder() -> Option<PathBuf> {
+pub fn folder() -> Option<PathBuf> {
     let absolute = |name| {
         env::var_os(name)
             .map(PathBuf::from)
@@ -161,21 +164,21 @@ mod tests {
     #[test]
     fn given_a_component_when_compiled_then_it_is_kept_privately_and_loaded_the_next_time() {
         let (_folder, cache, engine) = setting();
-        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        compiled(&engine, EMPTY, Some(cache.clone())).unwrap();
         let [file] = &kept(&cache)[..] else {
             panic!("one file: {:?}", kept(&cache))
         };
         assert_eq!(fs::metadata(&cache).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(file).unwrap().mode() & 0o777, 0o600);
         assert!(load(&engine, file).unwrap().is_some());
-        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        compiled(&engine, EMPTY, Some(cache.clone())).unwrap();
         assert_eq!(kept(&cache).len(), 1);
     }
 
     #[test]
     fn given_a_folder_that_others_may_write_when_loading_then_nothing_is_taken_from_it() {
         let (_folder, cache, engine) = setting();
-        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        compiled(&engine, EMPTY, Some(cache.clone())).unwrap();
         let file = kept(&cache).remove(0);
         fs::set_permissions(&cache, fs::Permissions::from_mode(0o770)).unwrap();
         let refused = format!("{:#}", load(&engine, &file).unwrap_err());
@@ -191,10 +194,10 @@ mod tests {
     #[test]
     fn given_a_damaged_file_when_loading_then_the_component_is_compiled_anew_and_replaces_it() {
         let (_folder, cache, engine) = setting();
-        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        compiled(&engine, EMPTY, Some(cache.clone())).unwrap();
         let file = kept(&cache).remove(0);
         fs::write(&file, b"damaged").unwrap();
-        compiled_in(Some(cache.clone()), &engine, EMPTY).unwrap();
+        compiled(&engine, EMPTY, Some(cache.clone())).unwrap();
         assert!(load(&engine, &file).unwrap().is_some());
     }
 
@@ -203,7 +206,7 @@ mod tests {
         let (_folder, cache, engine) = setting();
         fs::create_dir_all(cache.parent().unwrap()).unwrap();
         fs::write(&cache, b"a file where the folder should be").unwrap();
-        assert!(compiled_in(Some(cache), &engine, EMPTY).is_ok());
-        assert!(compiled_in(None, &engine, EMPTY).is_ok());
+        assert!(compiled(&engine, EMPTY, Some(cache)).is_ok());
+        assert!(compiled(&engine, EMPTY, None).is_ok());
     }
 }

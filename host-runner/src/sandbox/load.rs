@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -38,17 +38,7 @@ impl Sandbox {
     /// When this machine cannot run it: the sentence says why.
     pub fn built_in(limits: Limits) -> Result<Sandbox> {
         let engine = engine()?;
-        // SAFETY: these bytes were made by wasmtime in the build script of this program.
-        let component = match unsafe { Component::deserialize(&engine, COMPILED) } {
-            Ok(component) => component,
-            Err(error) => {
-                // A wasmtime of another build, or a machine that lacks something: compile.
-                tracing::info!(
-                    "the built-in compiled component does not load ({error:#}); compiling it"
-                );
-                cache::compiled(&engine, WASM)?
-            }
-        };
+        let component = loaded(&engine, COMPILED, cache::folder())?;
         Sandbox::link(engine, &component, limits)
     }
 
@@ -73,7 +63,7 @@ impl Sandbox {
         }
         engine()
             .and_then(|engine| {
-                let component = cache::compiled(&engine, &wasm)?;
+                let component = cache::compiled(&engine, &wasm, cache::folder())?;
                 Sandbox::link(engine, &component, limits)
             })
             .with_context(|| format!("{name} cannot be used"))
@@ -125,8 +115,45 @@ impl Factory for Sandbox {
     }
 }
 
+/// The built-in component, compiled ahead of time as `compiled`; else compiled here.
+fn loaded(engine: &Engine, compiled: &[u8], cache: Option<PathBuf>) -> Result<Component> {
+    // SAFETY: wasmtime made these bytes in the build script of this program.
+    match unsafe { Component::deserialize(engine, compiled) } {
+        Ok(component) => Ok(component),
+        Err(error) => {
+            // Built with another wasmtime, or for a machine that this one is not.
+            tracing::info!("the built-in component is compiled anew: {error:#}");
+            cache::compiled(engine, WASM, cache)
+        }
+    }
+}
+
 fn engine() -> Result<Engine> {
     engine_config(None)
         .and_then(|config| Engine::new(&config))
         .map_err(|error| anyhow!("the WebAssembly engine does not run on this machine: {error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_the_built_in_component_when_loaded_then_the_one_compiled_ahead_of_time_is_taken() {
+        let engine = engine().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("airlock");
+        loaded(&engine, COMPILED, Some(cache.clone())).unwrap();
+        assert!(!cache.exists(), "it was compiled here");
+    }
+
+    #[test]
+    fn given_a_compiled_component_that_does_not_load_when_started_then_it_is_compiled_and_kept() {
+        let engine = engine().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("airlock");
+        let component = loaded(&engine, b"of another version", Some(cache.clone())).unwrap();
+        assert!(Sandbox::link(engine, &component, Limits::default()).is_ok());
+        assert_eq!(std::fs::read_dir(cache).unwrap().count(), 1);
+    }
 }

@@ -1,7 +1,7 @@
 //! The sandbox around the component: compile or load, audit, instantiate, limit, call.
 //!
 //! The only files that name wasmtime. They carry words across and read inside none.
-//! Invariant: a component is linked only after its imports were checked ([`audit`]), gets
+//! Invariant: a component is linked only after its imports were checked (`audit`), gets
 //! one store of its own a connection, and every call has a deadline and a memory limit.
 
 mod audit;

@@ -36,6 +36,10 @@ impl Ticker {
     /// # Errors
     /// When the operating system gives no thread.
     pub fn start(engine: Engine) -> std::io::Result<Ticker> {
+        Ticker::with(IDLE_TICKS, move || engine.increment_epoch())
+    }
+
+    fn with(idle_ticks: u32, step: impl Fn() + Send + 'static) -> std::io::Result<Ticker> {
         let shared = Arc::new(Shared {
             running: AtomicU32::new(0),
             asleep: AtomicBool::new(false),
@@ -43,7 +47,7 @@ impl Ticker {
         });
         let handle = thread::Builder::new().name("epoch".into()).spawn({
             let shared = shared.clone();
-            move || tick(&engine, &shared)
+            move || tick(idle_ticks, step, &shared)
         })?;
         Ok(Ticker {
             shared,
@@ -74,17 +78,17 @@ impl Drop for Running<'_> {
     }
 }
 
-fn tick(engine: &Engine, shared: &Shared) {
+fn tick(idle_ticks: u32, step: impl Fn(), shared: &Shared) {
     let mut idle = 0;
     while !shared.ended.load(Ordering::SeqCst) {
         thread::sleep(EPOCH_TICK);
-        engine.increment_epoch();
+        step();
         idle = if shared.running.load(Ordering::SeqCst) == 0 {
             idle + 1
         } else {
             0
         };
-        if idle >= IDLE_TICKS {
+        if idle >= idle_ticks {
             // `asleep` before the second look at `running`: a call that begins in between
             // sees it and wakes us.
             shared.asleep.store(true, Ordering::SeqCst);
@@ -95,5 +99,37 @@ fn tick(engine: &Engine, shared: &Shared) {
             shared.asleep.store(false, Ordering::SeqCst);
             idle = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    #[test]
+    fn given_a_sleeping_ticker_when_a_call_runs_then_it_ticks_and_sleeps_again_after_it() {
+        let (told, steps) = channel();
+        let ticker = Ticker::with(1, move || {
+            let _ = told.send(());
+        })
+        .unwrap();
+        let asleep = || ticker.shared.asleep.load(Ordering::SeqCst);
+        for _ in 0..3 {
+            while !asleep() {
+                thread::yield_now();
+            }
+            while steps.try_recv().is_ok() {}
+            let running = ticker.running();
+            for _ in 0..3 {
+                steps
+                    .recv_timeout(Duration::from_secs(10))
+                    .expect("it ticks");
+            }
+            drop(running);
+        }
+        drop(ticker);
+        while steps.recv_timeout(Duration::from_secs(10)) != Err(RecvTimeoutError::Disconnected) {}
     }
 }

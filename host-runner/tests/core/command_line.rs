@@ -28,6 +28,7 @@ fn given_help_when_asked_then_it_is_for_people_and_complete() {
         "AIRLOCK_LOG",
         "prompt",
         "replay",
+        "What the component may ask for",
     ] {
         assert!(
             end.stdout.contains(word),

@@ -1,6 +1,7 @@
 //! The runner's core, from outside: sandbox, rescue, recordings, command line. One binary,
 //! because each one links the compiler.
 
+mod build_once;
 mod command_line;
 mod common;
 mod hostile;

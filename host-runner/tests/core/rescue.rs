@@ -1,6 +1,10 @@
 //! A failing component costs one line: the whole program, with the puppet inside.
 
-use crate::common::Bench;
+use host_runner::journal::Keeper;
+use host_runner::sandbox::{Limits, Sandbox};
+use host_runner::words::{AcpArrival, AcpDeparture, Effect, Input, Instant};
+
+use crate::common::{Bench, puppet_bytes};
 
 /// Lines around a failing one, and what must come back.
 fn costs_one_line(failing: &str) {
@@ -91,4 +95,45 @@ fn given_a_restore_that_answers_differently_when_a_line_fails_then_it_ends_with_
     agent.say("[\"trap\"]");
     assert_eq!(agent.hear(), "");
     assert_eq!(agent.wait().code(), Some(70));
+}
+
+#[test]
+fn given_a_store_that_has_grown_when_it_is_quiet_then_a_small_one_goes_on() {
+    let sandbox = Sandbox::from_bytes(&puppet_bytes(), Limits::default()).unwrap();
+    let now = Instant {
+        monotonic: 0,
+        wall: 0,
+    };
+    let (mut keeper, _) = Keeper::open(Box::new(sandbox), "{}".into(), [0; 32], None, now).unwrap();
+    let say = |keeper: &mut Keeper, line: &[u8]| {
+        let mut said = Vec::new();
+        for chunk in line.chunks(64 << 10) {
+            let input = Input::Acp(AcpArrival::Bytes(chunk.to_vec()));
+            said.extend(keeper.handle(now, vec![input]).unwrap());
+        }
+        said
+    };
+    let mut long = vec![b'x'; 20 << 20];
+    long.push(b'\n');
+    assert_eq!(say(&mut keeper, &long).len(), 1);
+    assert!(keeper.memory() > 64 << 20, "{} MiB", keeper.memory() >> 20);
+    assert!(keeper.wants_quiet());
+    assert_eq!(keeper.quiet(now), Ok(vec![]));
+    assert!(keeper.memory() < 4 << 20, "{} MiB", keeper.memory() >> 20);
+    assert!(!keeper.wants_quiet());
+    let answer = Effect::Acp(AcpDeparture::Bytes(b"2 next\n".to_vec()));
+    assert_eq!(say(&mut keeper, b"next\n"), [answer]);
+}
+
+#[test]
+fn given_a_component_that_does_not_end_when_the_editor_goes_then_the_program_ends_all_the_same() {
+    let bench = Bench::new();
+    let puppet = crate::common::puppet().to_str().unwrap();
+    let words = ["--host", "embedded", "--log", "off", "--component", puppet];
+    let end = bench.run(words, "[{\"fail\":\"end\"}]\nhello\n");
+    assert_eq!((end.code, end.stdout.as_str()), (Some(70), "1 hello\n"));
+    assert_eq!(
+        end.stderr,
+        "host-runner: the adapter did not end in time after the editor had gone\n"
+    );
 }

@@ -141,18 +141,6 @@ fn given_an_endless_loop_when_called_then_the_deadline_ends_it() {
 }
 
 #[test]
-fn given_an_idle_second_when_a_call_loops_then_the_deadline_still_ends_it() {
-    // The epoch thread goes to sleep without calls; a call must wake it.
-    let deadline = Duration::from_millis(50);
-    let mut adapter = open(Limits {
-        deadline,
-        ..Limits::default()
-    });
-    std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(death(&mut *adapter, r#"["spin"]"#), Reason::Deadline);
-}
-
-#[test]
 fn given_memory_without_end_when_called_then_the_limit_ends_it() {
     let mut adapter = open(Limits {
         memory: 32 << 20,

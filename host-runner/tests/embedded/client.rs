@@ -104,6 +104,14 @@ impl Client {
         }
     }
 
+    /// A frame that fits, whether it has come already or not.
+    pub fn sees(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        match self.seen.iter().rev().find(|frame| fits(frame)) {
+            Some(frame) => frame.clone(),
+            None => self.until(fits),
+        }
+    }
+
     /// Sends a request and gives its id.
     pub fn request(&mut self, operation: &str, input: Value) -> String {
         let id = format!("r{}", self.next_request);

@@ -85,7 +85,10 @@ fn given_a_subscription_to_be_closed_when_its_frames_are_out_then_it_ends_as_slo
     let mut client = Client::connect(&world);
     let subscription = client.session("s1");
     world.faults().close_subscription(3);
-    client.start("s1", "t1", "go");
+    client.request(
+        "turn.start",
+        json!({"sessionId": "s1", "turnId": "t1", "content": {"text": "go"}}),
+    );
     let last = client.until(|frame| frame["kind"] == "subscription.closed");
     assert_eq!(last["reason"], "slow_consumer");
     assert_eq!(last["sequence"], 4);
@@ -127,7 +130,7 @@ fn given_a_restart_when_a_turn_runs_then_it_has_failed_and_all_connections_are_g
     let mut client = Client::connect(&world);
     client.session("s1");
     let turn = client.start("s1", "t1", "hold");
-    client.until(|frame| frame["delta"]["text"].is_string());
+    client.sees(|frame| frame["delta"]["text"].is_string());
     let before = world.host_epoch();
     world.faults().restart();
     while client.next().is_some() {}
@@ -149,7 +152,10 @@ fn given_a_fault_in_the_script_when_its_step_is_reached_then_it_strikes() {
         {"text": "before"}, {"fault": {"kind": "close_subscription"}}, {"text": "after"}]}]}));
     let mut client = Client::connect(&world);
     client.session("s1");
-    client.start("s1", "t1", "go");
+    client.request(
+        "turn.start",
+        json!({"sessionId": "s1", "turnId": "t1", "content": {"text": "go"}}),
+    );
     let last = client.until(|frame| frame["kind"] == "subscription.closed");
     assert_eq!(last["reason"], "slow_consumer");
 }

@@ -30,8 +30,13 @@ fn given_a_running_turn_when_another_is_started_then_the_session_is_busy() {
         json!({"sessionId": "s1", "turnId": "t2", "content": {"text": "x"}}),
     );
     assert_eq!(code, "session_busy");
-    let busy = json!({"sessionId": "s1", "expectedRevision": 6});
-    assert_eq!(client.refused("session.remove", busy), "session_busy");
+    client.sees(|frame| frame["delta"]["text"] == "begun");
+    let item = client.ok(
+        "session.catalog.query",
+        json!({"kind": "get", "sessionId": "s1"}),
+    );
+    let remove = json!({"sessionId": "s1", "expectedRevision": item["session"]["revision"]});
+    assert_eq!(client.refused("session.remove", remove), "session_busy");
 }
 
 #[test]
@@ -39,7 +44,7 @@ fn given_a_turn_that_waits_when_stopped_twice_at_once_then_both_stops_give_its_o
     let mut client = Client::connect(&scripted(&script()));
     client.session("s1");
     let turn = client.start("s1", "t1", "hold");
-    client.until(|frame| frame["delta"]["text"] == "begun");
+    client.sees(|frame| frame["delta"]["text"] == "begun");
     let stop = json!({"sessionId": "s1", "turnId": "t1", "runId": turn["runId"]});
     let (first, second) = (
         client.request("turn.stop", stop.clone()),
@@ -65,18 +70,16 @@ fn given_a_turn_not_yet_playing_when_stopped_then_it_ends_without_a_message() {
 
 #[test]
 fn given_a_running_tool_when_stopped_then_it_has_a_cancelled_result_before_the_end() {
-    let world = scripted(&script());
     // This one must really wait, or the tool would end at once.
     let real = host_runner::embedded::World::new(host_runner::embedded::Options {
         script: Some(script_file(&script())),
         ..Default::default()
     })
     .expect("the Host starts");
-    drop(world);
     let mut client = Client::connect(&real);
     client.session("s1");
     let turn = client.start("s1", "t1", "stuck");
-    client.until(|frame| frame["event"]["chunk"] == "started\n");
+    client.sees(|frame| frame["event"]["chunk"] == "started\n");
     client.ok(
         "turn.stop",
         json!({"sessionId": "s1", "turnId": "t1", "runId": turn["runId"]}),
@@ -118,7 +121,7 @@ fn given_a_question_when_the_turn_is_stopped_then_it_is_closed_and_cannot_be_ans
     let mut client = Client::connect(&scripted(&script()));
     client.session("s1");
     let turn = client.start("s1", "t1", "ask");
-    let shown = client.until(|frame| frame["snapshot"]["interactions"]["pending"][0].is_object());
+    let shown = client.sees(|frame| frame["snapshot"]["interactions"]["pending"][0].is_object());
     let question = shown["snapshot"]["interactions"]["pending"][0]["interactionId"].clone();
     client.ok(
         "turn.stop",
@@ -147,7 +150,7 @@ fn given_a_question_when_answered_then_the_play_knows_the_answer_and_the_same_ma
     let mut client = Client::connect(&scripted(&script()));
     client.session("s1");
     client.start("s1", "t1", "ask");
-    let shown = client.until(|frame| frame["snapshot"]["interactions"]["pending"][0].is_object());
+    let shown = client.sees(|frame| frame["snapshot"]["interactions"]["pending"][0].is_object());
     let question = shown["snapshot"]["interactions"]["pending"][0]["interactionId"].clone();
     let answer = |text: &str| json!({"sessionId": "s1", "interactionId": question, "answer": {"kind": "question", "answers": [text]}});
     let wrong = json!({"sessionId": "s1", "interactionId": question,

@@ -134,10 +134,88 @@ fn given_a_whole_turn_when_run_then_the_answer_is_on_stdout_and_the_rest_on_stde
         agent.end(&prompt, "end_turn");
     });
     assert_eq!(ran.code, 0);
-    assert_eq!(ran.out, "Hello, world\n");
+    assert_eq!(ran.out, "Hello, \n\nworld\n");
     assert_eq!(
         ran.err,
         "Let me think.\n[tool] Bash: seq 2\n    1\n[done] Bash: seq 2\n    2\n[x] greet\n[ ] leave\n"
+    );
+}
+
+#[test]
+fn given_two_messages_when_they_follow_each_other_then_a_blank_line_sets_them_apart() {
+    let ran = with(Console::nobody(), false, |mut agent| {
+        let prompt = agent.greet();
+        for (message, text) in [
+            ("m1", "One "),
+            ("m1", "message."),
+            ("m2", "Two.\n"),
+            ("m3", "Three."),
+        ] {
+            let mut update = chunk("agent_message_chunk", text);
+            update["messageId"] = json!(message);
+            agent.update(update);
+        }
+        agent.end(&prompt, "end_turn");
+    });
+    assert_eq!(ran.out, "One message.\n\nTwo.\n\nThree.\n");
+}
+
+#[test]
+fn given_a_card_that_was_followed_live_when_it_is_summed_up_then_nothing_is_said_twice() {
+    let ran = with(Console::nobody(), false, |mut agent| {
+        let prompt = agent.greet();
+        let card = |status: &str, text: &str| {
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Bash", "status": status,
+                "content": [{"type": "content", "content": {"type": "text", "text": text}}]})
+        };
+        for (status, text) in [
+            ("in_progress", "seq 2"),
+            ("in_progress", "seq 2\n1"),
+            ("in_progress", "seq 2\n1\n2"),
+            ("completed", "all: 1 2"),
+        ] {
+            agent.update(card(status, text));
+        }
+        agent.end(&prompt, "end_turn");
+    });
+    assert_eq!(
+        ran.err,
+        "[tool] Bash\n    seq 2\n    1\n    2\n[done] Bash\n"
+    );
+}
+
+#[test]
+fn given_lines_of_another_card_when_they_come_then_its_title_stands_above_them() {
+    let ran = with(Console::nobody(), false, |mut agent| {
+        let prompt = agent.greet();
+        for (id, title) in [("t1", "Read"), ("t2", "Bash")] {
+            agent.update(json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": title}));
+        }
+        agent.update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t1",
+            "content": [{"type": "content", "content": {"type": "text", "text": "of the file"}}]}),
+        );
+        agent.end(&prompt, "end_turn");
+    });
+    assert_eq!(
+        ran.err,
+        "[tool] Read\n[tool] Bash\n[tool] Read\n    of the file\n"
+    );
+}
+
+#[test]
+fn given_a_long_card_when_it_is_shown_then_it_is_cut_and_says_so() {
+    let ran = with(Console::nobody(), false, |mut agent| {
+        let prompt = agent.greet();
+        let text: String = (1..=25).map(|line| format!("{line}\n")).collect();
+        agent.update(json!({"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Read", "status": "completed",
+            "content": [{"type": "content", "content": {"type": "text", "text": text}}]}));
+        agent.end(&prompt, "end_turn");
+    });
+    assert!(
+        ran.err.ends_with("    19\n    20\n    (5 more lines)\n"),
+        "{}",
+        ran.err
     );
 }
 

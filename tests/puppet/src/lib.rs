@@ -48,7 +48,7 @@ struct State {
     /// Lines said so far: shows what was lost or doubled.
     said: u64,
     tail: String,
-    /// What shall fail: `snapshot`, `restore`, `poison`; or `forget` (a restore that
+    /// What shall fail: `snapshot`, `restore`, `poison`, `end`; or `forget` (a restore that
     /// answers differently).
     fails: Vec<String>,
 }
@@ -113,6 +113,7 @@ impl State {
                 }
             }
             Input::Acp(Arrival::Drained(_)) => {}
+            Input::Acp(Arrival::Ended(_)) if self.fails("end") => {}
             Input::Acp(Arrival::Ended(_)) => {
                 out.push(Effect::Acp(Departure::Finish));
                 out.push(Effect::Done(0));

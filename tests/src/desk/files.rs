@@ -35,15 +35,22 @@ impl Files {
                 }
             }
             FileDeparture::Read(offset, length) => {
-                let Some(path) = self.opened.get(&handle) else { return Some(missing()) };
+                let Some(path) = self.opened.get(&handle) else {
+                    return Some(missing());
+                };
                 let bytes = &self.content[path];
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let start = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len());
                 let end = start.saturating_add(length as usize).min(bytes.len());
                 FileArrival::Data(offset, bytes[start..end].to_vec())
             }
             FileDeparture::Entries(_, path) => {
                 let prefix = format!("{}/", path.trim_end_matches('/'));
-                let inside = self.content.keys().filter_map(|it| it.strip_prefix(&prefix));
+                let inside = self
+                    .content
+                    .keys()
+                    .filter_map(|it| it.strip_prefix(&prefix));
                 let names = inside.filter(|rest| !rest.contains('/'));
                 let entry = |name: &str| match self.facts(&format!("{prefix}{name}")) {
                     FileArrival::Facts(facts) => Some((name.to_owned(), facts)),

@@ -6,89 +6,32 @@
 //! ask for.
 
 mod files;
+mod peer;
+mod run;
 mod stream;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlock_engine::{
-    AcpArrival, AcpDeparture, Channel, Effect, Ending, Engine, HostArrival, HostDeparture, HostRefusal,
-    Input, Instant, Level, Target, Timer,
-};
+use airlock_engine::{Channel, Effect, Ending, Engine, Input, Instant, Level, Origin, Timer};
 use serde_json::{Value, json};
 
 use crate::oracle::Oracle;
-use crate::recorded_host::{RecordedHost, Say};
+use crate::recorded_host::Say;
 pub use files::Files;
-use stream::Stream;
+pub use peer::{Absent, Peer, Playing};
+use run::Wire;
 pub use stream::Cut;
+use stream::Stream;
 
-/// The far end of the Host channels, one connection at a time.
-pub trait Peer {
-    /// The engine opens a channel.
-    ///
-    /// # Errors
-    /// Why it may not.
-    fn open(&mut self, target: &Target) -> Result<Vec<(String, String)>, HostRefusal>;
-
-    /// The engine said this line.
-    fn line(&mut self, line: &str) -> Vec<Say>;
-
-    /// When all is quiet: what the Host says by itself.
-    fn next(&mut self) -> Option<Say>;
-
-    /// The engine closed its end.
-    fn closed(&mut self);
-}
-
-impl Peer for RecordedHost {
-    fn open(&mut self, _: &Target) -> Result<Vec<(String, String)>, HostRefusal> {
-        Ok(self.opened())
-    }
-
-    fn line(&mut self, line: &str) -> Vec<Say> {
-        RecordedHost::line(self, line)
-    }
-
-    fn next(&mut self) -> Option<Say> {
-        self.next_frame()
-    }
-
-    fn closed(&mut self) {
-        self.drop_connection();
-    }
-}
-
-/// No Host at all.
-#[derive(Clone, Copy, Debug)]
-pub struct Absent;
-
-impl Peer for Absent {
-    fn open(&mut self, _: &Target) -> Result<Vec<(String, String)>, HostRefusal> {
-        Err(HostRefusal::Absent)
-    }
-
-    fn line(&mut self, line: &str) -> Vec<Say> {
-        panic!("said to nobody: {line}")
-    }
-
-    fn next(&mut self) -> Option<Say> {
-        None
-    }
-
-    fn closed(&mut self) {}
-}
-
-/// One channel as the engine sees it.
-#[derive(Debug, Default)]
-struct Wire {
-    /// Bytes of the engine that have no line end yet.
-    tail: Vec<u8>,
-    /// What the Host said and the engine has not read.
-    incoming: Stream,
-    reading: bool,
-    /// Comes after the last byte.
-    ending: Option<Ending>,
-    taken: u64,
+/// One call of the engine.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// When.
+    pub now: Instant,
+    /// What went in.
+    pub inputs: Vec<Input>,
+    /// What came out.
+    pub effects: Vec<Effect>,
 }
 
 /// The desk.
@@ -103,6 +46,8 @@ pub struct Desk<P: Peer> {
     pub notes: Vec<(Level, String)>,
     /// Exit code, once the engine has finished.
     pub done: Option<u8>,
+    /// Timers that were still armed then.
+    pub left_armed: Vec<u64>,
     /// Whether the Host speaks by itself when all is quiet, frame by frame.
     pub host_speaks: bool,
     /// Whether the engine is saved and restored before every call (rule R9).
@@ -111,14 +56,20 @@ pub struct Desk<P: Peer> {
     pub batching: bool,
     /// Whether the editor takes what it is sent.
     pub editor_reads: bool,
+    /// Whether requests about files are answered.
+    pub files_answer: bool,
     /// Every line that the engine sent to a Host, by channel.
     pub to_host: Vec<(Channel, String)>,
+    /// Every call, in order.
+    pub calls: Vec<Call>,
     engine: Engine,
     config: String,
     now: Instant,
     timers: BTreeMap<Timer, u64>,
     wires: BTreeMap<Channel, Wire>,
     from_editor: Stream,
+    /// What was written and has no line end yet.
+    written: Vec<u8>,
     editor_ended: Option<Ending>,
     arrivals: VecDeque<Input>,
     oracle: Oracle,
@@ -158,17 +109,24 @@ impl<P: Peer> Desk<P> {
             log: Vec::new(),
             notes: Vec::new(),
             done: None,
+            left_armed: Vec::new(),
             host_speaks: true,
             restoring: false,
             batching: false,
             editor_reads: true,
+            files_answer: true,
             to_host: Vec::new(),
+            calls: Vec::new(),
             engine,
             config,
-            now: Instant { monotonic: 1_000, wall: 1_796_027_000_000 },
+            now: Instant {
+                monotonic: 1_000,
+                wall: 1_796_027_000_000,
+            },
             timers: BTreeMap::new(),
             wires: BTreeMap::new(),
             from_editor: Stream::default(),
+            written: Vec::new(),
             editor_ended: None,
             arrivals: VecDeque::new(),
             oracle: Oracle::default(),
@@ -206,28 +164,64 @@ impl<P: Peer> Desk<P> {
         self.from_editor.push(b"\n");
     }
 
-    /// The editor writes bytes; for lines that are no requests.
+    /// The editor writes bytes, whatever they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.from_editor.push(bytes);
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.written.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.written);
+                if let Ok(line) = std::str::from_utf8(&line[..line.len() - 1]) {
+                    self.oracle.sent(line);
+                }
+            }
+        }
     }
 
     /// The editor makes a request under a fresh id.
     pub fn request(&mut self, method: &str, params: &Value) -> u64 {
         self.next_id += 1;
         let (id, method) = (self.next_id, json!(method));
-        self.send_line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#));
+        self.send_line(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#
+        ));
         id
     }
 
     /// The editor sends a notification.
     pub fn notify(&mut self, method: &str, params: &Value) {
         let method = json!(method);
-        self.send_line(&format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#));
+        self.send_line(&format!(
+            r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#
+        ));
     }
 
     /// The editor closes its end.
     pub fn hang_up(&mut self) {
         self.editor_ended = Some(Ending::Eof);
+    }
+
+    /// An arrival that neither editor, Host, files nor clock bring by themselves.
+    pub fn arrives(&mut self, input: Input) {
+        if let Input::Poison(Origin::Timer(timer)) = &input {
+            self.timers.remove(timer);
+        }
+        self.arrivals.push_back(input);
+    }
+
+    /// The editor sent this line earlier: its answer is to come.
+    pub fn expect(&mut self, line: &str) {
+        self.oracle.sent(line);
+    }
+
+    /// The timers themselves, oldest first.
+    pub fn timers(&self) -> Vec<Timer> {
+        self.timers.keys().copied().collect()
+    }
+
+    /// Bytes of the engine's snapshot.
+    pub fn state_size(&self) -> usize {
+        self.engine.snapshot().len()
     }
 
     /// The Host says this on the open channel.
@@ -264,7 +258,9 @@ impl<P: Peer> Desk<P> {
             if !self.host_speaks || self.done.is_some() {
                 return;
             }
-            let Some(channel) = self.listening() else { return };
+            let Some(channel) = self.listening() else {
+                return;
+            };
             let Some(said) = self.host.next() else { return };
             self.hear(channel, vec![said]);
         }
@@ -284,17 +280,22 @@ impl<P: Peer> Desk<P> {
                     return message;
                 }
             }
-            let spoke = self.step() || self.host_speaks && {
-                let channel = self.listening();
-                channel.is_some_and(|channel| match self.host.next() {
-                    Some(said) => {
-                        self.hear(channel, vec![said]);
-                        true
-                    }
-                    None => false,
-                })
-            };
-            assert!(spoke, "all is quiet, and it was not said:\n{}", self.log.join("\n"));
+            let spoke = self.step()
+                || self.host_speaks && {
+                    let channel = self.listening();
+                    channel.is_some_and(|channel| match self.host.next() {
+                        Some(said) => {
+                            self.hear(channel, vec![said]);
+                            true
+                        }
+                        None => false,
+                    })
+                };
+            assert!(
+                spoke,
+                "all is quiet, and it was not said:\n{}",
+                self.log.join("\n")
+            );
         }
     }
 
@@ -316,10 +317,24 @@ impl<P: Peer> Desk<P> {
         self.pass(end);
     }
 
+    /// The Host says everything up to the first frame that `wanted` accepts, and the
+    /// engine hears it.
+    pub fn host_plays_until(&mut self, wanted: impl Fn(&Value) -> bool)
+    where
+        P: Playing,
+    {
+        let said = self.host.play_until(wanted);
+        self.host_says(said);
+        while self.step() {}
+    }
+
     /// Timers that are armed: how many milliseconds from now.
     pub fn armed(&self) -> Vec<u64> {
-        let mut due: Vec<u64> =
-            self.timers.values().map(|due| due.saturating_sub(self.now.monotonic)).collect();
+        let mut due: Vec<u64> = self
+            .timers
+            .values()
+            .map(|due| due.saturating_sub(self.now.monotonic))
+            .collect();
         due.sort_unstable();
         due
     }
@@ -327,12 +342,18 @@ impl<P: Peer> Desk<P> {
     /// What the editor has got since it last looked.
     pub fn take(&mut self) -> Vec<Value> {
         let said = self.said.drain(..);
-        said.map(|line| serde_json::from_str(&line).expect("checked before")).collect()
+        said.map(|line| serde_json::from_str(&line).expect("checked before"))
+            .collect()
     }
 
     /// The same as lines.
     pub fn take_lines(&mut self) -> Vec<String> {
         self.said.drain(..).collect()
+    }
+
+    /// Bytes that wait for the editor.
+    pub fn waiting(&self) -> u64 {
+        self.sent - self.drained
     }
 
     /// Channels that are open.
@@ -354,171 +375,4 @@ impl<P: Peer> Desk<P> {
     pub fn nameless(&self) -> u64 {
         self.oracle.nameless()
     }
-
-    fn next_timer(&self) -> Option<(Timer, u64)> {
-        self.timers.iter().map(|(timer, due)| (*timer, *due)).min_by_key(|(timer, due)| (*due, *timer))
-    }
-
-    fn pass(&mut self, until: u64) {
-        self.now.wall += until - self.now.monotonic;
-        self.now.monotonic = until;
-    }
-
-    fn listening(&self) -> Option<Channel> {
-        self.wires.iter().rev().find(|(_, it)| it.reading && it.ending.is_none()).map(|(id, _)| *id)
-    }
-
-    /// One round of arrivals: the editor's first, then at most one chunk a channel.
-    fn round(&mut self) -> Vec<Input> {
-        let mut inputs: Vec<Input> = Vec::new();
-        if let Some(chunk) = self.from_editor.chunk() {
-            inputs.push(Input::Acp(AcpArrival::Bytes(chunk)));
-        } else if let Some(ending) = self.editor_ended.take() {
-            inputs.push(Input::Acp(AcpArrival::Ended(ending)));
-        }
-        if self.editor_reads && self.drained < self.sent {
-            self.drained = self.sent;
-            inputs.push(Input::Acp(AcpArrival::Drained(self.sent)));
-        }
-        if !self.batching && !inputs.is_empty() {
-            return inputs;
-        }
-        if self.batching {
-            inputs.extend(self.arrivals.drain(..));
-        } else if let Some(arrival) = self.arrivals.pop_front() {
-            return vec![arrival];
-        }
-        let mut gone = Vec::new();
-        for (channel, wire) in &mut self.wires {
-            if !wire.reading {
-                continue;
-            }
-            if let Some(chunk) = wire.incoming.chunk() {
-                inputs.push(Input::Host(*channel, HostArrival::Bytes(chunk)));
-            } else if let Some(ending) = wire.ending.take() {
-                inputs.push(Input::Host(*channel, HostArrival::Ended(ending)));
-                gone.push(*channel);
-            }
-            if !self.batching && !inputs.is_empty() {
-                break;
-            }
-        }
-        for channel in gone {
-            self.wires.remove(&channel);
-        }
-        inputs
-    }
-
-    fn call(&mut self, inputs: Vec<Input>) {
-        if self.restoring {
-            let state = self.engine.snapshot();
-            let restored = Engine::restore(&self.config, &state);
-            self.engine = restored.unwrap_or_else(|e| panic!("a snapshot is refused: {e}"));
-            let effects = self.engine.handle(self.now, Vec::new()).expect("a restored engine answers");
-            self.carry_out(effects);
-        }
-        let effects = self.engine.handle(self.now, inputs).expect("the engine answers");
-        self.carry_out(effects);
-    }
-
-    fn carry_out(&mut self, effects: Vec<Effect>) {
-        for effect in effects {
-            assert!(self.done.is_none(), "an effect after the end: {effect:?}");
-            match effect {
-                Effect::Acp(AcpDeparture::Bytes(bytes)) => self.editor_gets(&bytes),
-                Effect::Acp(AcpDeparture::Finish) => self.editor_finished = true,
-                Effect::Host(channel, departure) => self.to_wire(channel, departure),
-                Effect::File(handle, departure) => {
-                    let answer = self.files.answer(handle, departure);
-                    self.arrivals.extend(answer.map(|answer| Input::File(handle, answer)));
-                }
-                Effect::Arm(timer, due) => {
-                    self.timers.insert(timer, due);
-                }
-                Effect::Disarm(timer) => {
-                    self.timers.remove(&timer);
-                }
-                Effect::Note(level, text) => self.notes.push((level, text)),
-                Effect::Done(code) => self.done = Some(code),
-            }
-        }
-    }
-
-    fn editor_gets(&mut self, bytes: &[u8]) {
-        assert!(!self.editor_finished, "bytes after the end of the stream");
-        self.sent += bytes.len() as u64;
-        assert!(bytes.ends_with(b"\n"), "no whole messages: {}", String::from_utf8_lossy(bytes));
-        for line in lines(&mut self.to_editor_tail, bytes) {
-            self.oracle.said(&line);
-            self.log.push(format!("< {line}"));
-            self.said.push_back(line);
-        }
-    }
-
-    fn to_wire(&mut self, channel: Channel, departure: HostDeparture) {
-        match departure {
-            HostDeparture::Open(target) => {
-                let arrival = match self.host.open(&target) {
-                    Ok(facts) => {
-                        let mut wire = Wire { reading: true, ..Wire::default() };
-                        wire.incoming.cut = self.from_editor.cut;
-                        self.wires.insert(channel, wire);
-                        HostArrival::Opened(facts)
-                    }
-                    Err(refusal) => HostArrival::Refused(refusal),
-                };
-                self.arrivals.push_back(Input::Host(channel, arrival));
-            }
-            HostDeparture::Bytes(bytes) => {
-                let Some(wire) = self.wires.get_mut(&channel) else { return };
-                wire.taken += bytes.len() as u64;
-                let taken = wire.taken;
-                for line in lines(&mut wire.tail, &bytes) {
-                    self.to_host.push((channel, line.clone()));
-                    let said = self.host.line(&line);
-                    self.hear(channel, said);
-                }
-                self.arrivals.push_back(Input::Host(channel, HostArrival::Drained(taken)));
-            }
-            HostDeparture::Read(on) => {
-                if let Some(wire) = self.wires.get_mut(&channel) {
-                    wire.reading = on;
-                }
-            }
-            HostDeparture::Finish | HostDeparture::Terminate => {
-                self.host.closed();
-                if let Some(wire) = self.wires.get_mut(&channel) {
-                    wire.ending = Some(Ending::Eof);
-                }
-            }
-            HostDeparture::Close => {
-                if self.wires.remove(&channel).is_some() {
-                    self.host.closed();
-                }
-                self.arrivals.retain(|it| !matches!(it, Input::Host(of, _) if *of == channel));
-            }
-        }
-    }
-
-    fn hear(&mut self, channel: Channel, said: Vec<Say>) {
-        let Some(wire) = self.wires.get_mut(&channel) else { return };
-        for say in said {
-            match say {
-                Say::Line(line) => {
-                    wire.incoming.push(line.as_bytes());
-                    wire.incoming.push(b"\n");
-                }
-                Say::Close => wire.ending = Some(Ending::Broken("connection reset".to_owned())),
-            }
-        }
-    }
-}
-
-/// Whole lines of `bytes`, after what `tail` holds.
-fn lines(tail: &mut Vec<u8>, bytes: &[u8]) -> Vec<String> {
-    tail.extend_from_slice(bytes);
-    let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
-    let whole: Vec<u8> = tail.drain(..=end).collect();
-    let text = String::from_utf8(whole).expect("messages are UTF-8");
-    text.strip_suffix('\n').unwrap_or(&text).split('\n').map(str::to_owned).collect()
 }

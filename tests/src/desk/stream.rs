@@ -2,8 +2,6 @@
 //!
 //! Pure. Invariant: the chunks joined are the bytes pushed, whatever the cut.
 
-use std::collections::VecDeque;
-
 /// How a stream is cut into chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cut {
@@ -26,22 +24,29 @@ const READ: usize = 65_536;
 pub struct Stream {
     /// How the next chunk is cut.
     pub cut: Cut,
-    bytes: VecDeque<u8>,
+    bytes: Vec<u8>,
+    /// How many of them were taken.
+    taken: usize,
 }
 
 impl Stream {
     /// Adds bytes at the end.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// Takes the next chunk.
     pub fn chunk(&mut self) -> Option<Vec<u8>> {
-        if self.bytes.is_empty() {
+        let rest = &self.bytes[self.taken..];
+        if rest.is_empty() {
             return None;
         }
         let length = match &mut self.cut {
-            Cut::Line => self.bytes.iter().position(|byte| *byte == b'\n').map_or(READ, |at| at + 1),
+            Cut::Line => rest
+                .iter()
+                .take(READ)
+                .position(|byte| *byte == b'\n')
+                .map_or(READ, |at| at + 1),
             Cut::Bytes(length) => *length,
             Cut::Read => READ,
             Cut::Random(state) => {
@@ -54,6 +59,12 @@ impl Stream {
                 1 + (*state >> 32) as usize % most as usize
             }
         };
-        Some(self.bytes.drain(..length.clamp(1, READ).min(self.bytes.len())).collect())
+        let chunk = rest[..length.clamp(1, READ).min(rest.len())].to_vec();
+        self.taken += chunk.len();
+        if self.taken == self.bytes.len() {
+            self.bytes.clear();
+            self.taken = 0;
+        }
+        Some(chunk)
     }
 }

@@ -7,19 +7,19 @@
 //! answer, what the recorded client did and this one did not, and every line that a real
 //! Host would have hung up on, is in the [`Report`].
 
+mod answers;
 mod rows;
 mod script;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::recording::{Recording, Step};
+use crate::recording::{Frame, Recording, Step};
 pub use rows::{Rows, Shelf};
-use rows::{Walk, read_cursor};
 use script::{Script, Turned};
-use world::{Refusal, World};
+use world::World;
 pub use world::rows_of;
 
 /// What the Host does next.
@@ -64,7 +64,9 @@ pub struct RecordedHost {
     parked: Vec<Ready>,
     holding: BTreeSet<String>,
     held: Vec<(String, String)>,
-    overrides: Vec<(String, u64)>,
+    /// Replies that the next requests of an operation get.
+    overrides: Vec<(String, Frame)>,
+    away: bool,
     /// Requests that wait for their reply: operation and input.
     in_flight: BTreeMap<String, (String, Value)>,
     /// Subscriptions of the recording that go on under another id.
@@ -101,6 +103,7 @@ impl RecordedHost {
             holding: BTreeSet::new(),
             held: Vec::new(),
             overrides: Vec::new(),
+            away: false,
             in_flight: BTreeMap::new(),
             aliases: BTreeMap::new(),
             opens: 0,
@@ -127,7 +130,13 @@ impl RecordedHost {
     /// Gives a durable row that the recording lacks (or the part of it from `offset` on).
     #[must_use]
     pub fn with_row(mut self, sequence: u64, row: &str) -> RecordedHost {
-        self.rows.supply(Shelf::Durable, sequence, 0, row.len() as u64, row.as_bytes());
+        self.rows.supply(
+            Shelf::Durable,
+            sequence,
+            0,
+            row.len() as u64,
+            row.as_bytes(),
+        );
         self
     }
 
@@ -138,7 +147,45 @@ impl RecordedHost {
 
     /// The next request of `operation` gets the recorded reply `n`, whatever its place.
     pub fn answer_next(&mut self, operation: &str, n: u64) {
-        self.overrides.push((operation.to_owned(), n));
+        let reply = self.script.frame(n).clone();
+        self.answer_next_from(operation, &reply);
+    }
+
+    /// The same with a reply of another recording.
+    pub fn answer_next_from(&mut self, operation: &str, reply: &Frame) {
+        self.overrides.push((operation.to_owned(), reply.clone()));
+    }
+
+    /// The next frame that nobody asked for is lost on its way, though the Host has said it.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn lose_frame(&mut self) {
+        let at = self
+            .ready
+            .iter()
+            .position(|it| matches!(it, Ready::Frame(_)));
+        let lost = self.ready.remove(at.expect("a frame to lose"));
+        if let Some(Ready::Frame(text)) = lost {
+            let frame: Value = serde_json::from_str(&text).expect("a frame of ours");
+            self.world.see(&frame, None);
+        }
+    }
+
+    /// From now on nobody is there to connect to.
+    pub fn leave(&mut self) -> Say {
+        self.away = true;
+        self.drop_connection()
+    }
+
+    /// The Host can be reached again.
+    pub fn come_back(&mut self) {
+        self.away = false;
+    }
+
+    /// Whether it can be reached.
+    pub fn is_away(&self) -> bool {
+        self.away
     }
 
     /// Replies of `operation` wait until [`Self::release`]; all other frames go on.
@@ -152,7 +199,8 @@ impl RecordedHost {
         let (go, stay) = self.held.drain(..).partition(|(held, _)| held == operation);
         self.held = stay;
         let go: Vec<(String, String)> = go;
-        self.answers.extend(go.into_iter().map(|(_, text)| Ready::Reply(text)));
+        self.answers
+            .extend(go.into_iter().map(|(_, text)| Ready::Reply(text)));
         self.flow()
     }
 
@@ -164,7 +212,10 @@ impl RecordedHost {
         vec![
             ("root-id".to_owned(), text("rootId")),
             ("host-epoch".to_owned(), text("hostEpoch")),
-            ("compatibility-epoch".to_owned(), self.hello["compatibilityEpoch"].to_string()),
+            (
+                "compatibility-epoch".to_owned(),
+                self.hello["compatibilityEpoch"].to_string(),
+            ),
             ("endpoint".to_owned(), "/run/recorded/h.sock".to_owned()),
         ]
     }
@@ -177,8 +228,18 @@ impl RecordedHost {
         self.in_flight.clear();
         self.held.clear();
         self.answers.clear();
-        self.parked.extend(self.ready.drain(..).filter(|ready| matches!(ready, Ready::Frame(_))));
+        self.park();
+        self.ready.clear();
         Say::Close
+    }
+
+    /// Nobody listens: what would be said waits for the next subscription.
+    fn park(&mut self) {
+        let all = self.ready.drain(..);
+        let (frames, rest): (Vec<Ready>, Vec<Ready>) =
+            all.partition(|it| matches!(it, Ready::Frame(_)));
+        self.ready = rest.into();
+        self.parked.extend(frames);
     }
 
     /// Takes one line of the client.
@@ -193,12 +254,19 @@ impl RecordedHost {
 
     /// The next thing that the Host has to say, stepwise.
     pub fn next_frame(&mut self) -> Option<Say> {
-        match self.answers.pop_front().or_else(|| self.ready.pop_front())? {
+        match self
+            .answers
+            .pop_front()
+            .or_else(|| self.ready.pop_front())?
+        {
             Ready::Reply(text) | Ready::Frame(text) => {
                 let text = self.readdress(text);
                 let frame: Value = serde_json::from_str(&text).expect("a frame of ours");
-                let asked = frame["requestId"].as_str().and_then(|id| self.in_flight.remove(id));
-                self.world.see(&frame, asked.as_ref().map(|(_, input)| input));
+                let asked = frame["requestId"]
+                    .as_str()
+                    .and_then(|id| self.in_flight.remove(id));
+                self.world
+                    .see(&frame, asked.as_ref().map(|(_, input)| input));
                 Some(Say::Line(self.script.to_client(&text)))
             }
             Ready::Close => {
@@ -228,11 +296,18 @@ impl RecordedHost {
 
     /// What did not go as recorded.
     pub fn report(&self) -> Report {
-        Report { never_came: self.script.never_came(), ..self.report.clone() }
+        Report {
+            never_came: self.script.never_came(),
+            ..self.report.clone()
+        }
     }
 
     fn flow(&mut self) -> Vec<Say> {
-        if self.stepwise { Vec::new() } else { std::iter::from_fn(|| self.next_frame()).collect() }
+        if self.stepwise {
+            Vec::new()
+        } else {
+            std::iter::from_fn(|| self.next_frame()).collect()
+        }
     }
 
     fn hello(&mut self, frame: &Value) {
@@ -261,11 +336,22 @@ impl RecordedHost {
             return self.violation(format!("request id in flight, or too many: {frame}"));
         }
         let input = &self.script.to_recording(&frame["input"]);
-        self.in_flight.insert(id.clone(), (operation.clone(), input.clone()));
-        if let Some(at) = self.overrides.iter().position(|(name, _)| *name == operation) {
-            let (_, n) = self.overrides.remove(at);
-            let reply = self.script.recorded_reply(n, &id);
-            return self.answer(&operation, reply);
+        self.in_flight
+            .insert(id.clone(), (operation.clone(), input.clone()));
+        if let Some(at) = self
+            .overrides
+            .iter()
+            .position(|(name, _)| *name == operation)
+        {
+            let (_, reply) = self.overrides.remove(at);
+            let text = reply
+                .text
+                .replace(reply.request_id().unwrap_or_default(), &id);
+            return self.answer(&operation, text);
+        }
+        // Frames that wait for a new subscription come before anything later in the script.
+        if operation == "subscription.open" && !self.parked.is_empty() {
+            return self.improvise(&operation, input, &id);
         }
         match self.script.request(&operation, input, &frame["input"], &id) {
             Some(turned) => self.turned(turned),
@@ -280,10 +366,7 @@ impl RecordedHost {
                 Step::Host(frame) if frame.request_id().is_some() => {
                     let operation = frame.operation().unwrap_or_default().to_owned();
                     let text = match operation.as_str() {
-                        "subscription.open" => {
-                            self.parked.clear();
-                            self.with_own_pages(&frame.value)
-                        }
+                        "subscription.open" => self.with_own_pages(&frame.value),
                         "session.transcript.page" => self.own_page(&frame.value),
                         _ => frame.text,
                     };
@@ -309,160 +392,6 @@ impl RecordedHost {
         }
     }
 
-    /// An answer from what the frames have told.
-    fn improvise(&mut self, operation: &str, input: &Value, id: &str) {
-        let what = match (operation, input["kind"].as_str()) {
-            ("session.transcript.page", _) => format!(
-                "{operation} {} {} {} through {}",
-                input["source"].as_str().unwrap_or("?"),
-                input["direction"].as_str().unwrap_or("?"),
-                if input["cursor"].is_null() { format!("from {}", input["anchorSequence"]) } else { "on".to_owned() },
-                input["throughSequence"]
-            ),
-            (_, Some(kind)) => format!("{operation} {kind}"),
-            (_, None) => operation.to_owned(),
-        };
-        let result = match operation {
-            "host.status" => Ok(json!({ "hostEpoch": self.hello["hostEpoch"],
-                "compositionId": self.hello["compositionId"],
-                "compositionRevision": self.hello["compositionRevision"],
-                "state": "ready", "connections": 1, "activeOperations": self.in_flight.len(),
-                "activeResidencies": 0 })),
-            "connection.catalog.query" => Ok(self.catalog["result"].clone()),
-            "session.catalog.query" => self.world.catalog(input),
-            "turn.query" => self.world.turn(input),
-            "turn.stop" => self.stop(input),
-            "subscription.open" => self.open(input),
-            "subscription.close" => {
-                self.world.close(input["subscriptionId"].as_str().unwrap_or_default());
-                Ok(json!({ "subscriptionId": input["subscriptionId"] }))
-            }
-            "session.transcript.overlay.release" => Ok(json!({ "subscriptionId": input["subscriptionId"] })),
-            "session.transcript.page" => self.page(input),
-            _ => {
-                self.report.unanswered.push(format!("{what} {input}"));
-                Err(("operation_unavailable", "The recording cannot answer this"))
-            }
-        };
-        self.report.improvised.push(what);
-        self.answer(operation, reply(id, operation, result));
-        if operation == "subscription.open" {
-            self.ready.extend(self.parked.drain(..));
-        }
-    }
-
-    fn stop(&mut self, input: &Value) -> Result<Value, Refusal> {
-        let (frames, turn) = self.world.stop(input)?;
-        if !frames.is_empty() || self.script.runs_on() {
-            self.script.abandon();
-        }
-        // What the recorded Turn would have said next is not said any more.
-        self.parked.clear();
-        self.ready.retain(|ready| matches!(ready, Ready::Reply(_)));
-        self.answers.extend(frames.into_iter().map(|frame| Ready::Frame(frame.to_string())));
-        Ok(turn)
-    }
-
-    fn open(&mut self, input: &Value) -> Result<Value, Refusal> {
-        self.opens += 1;
-        let id = format!("00000000-0000-4000-8000-{:012}", self.opens);
-        let session = input["sessionId"].as_str().unwrap_or_default();
-        for former in self.world.former(session) {
-            self.aliases.insert(former, id.clone());
-        }
-        let script = self.script.clone();
-        let opened = self.world.open(&id, input, &mut self.rows, &|text| script.to_client(text));
-        opened.unwrap_or_else(|row| self.lacking(row))
-    }
-
-    fn page(&mut self, input: &Value) -> Result<Value, Refusal> {
-        let text = |key: &str| input[key].as_str().unwrap_or_default().to_owned();
-        let subscription = text("subscriptionId");
-        let Some(known) = self.world.subscription(&subscription).filter(|known| known.open) else {
-            return Err(("not_found", "Session subscription does not exist"));
-        };
-        let session = known.session.clone();
-        let through = input["throughSequence"].as_u64();
-        if through > self.world.through(&session) {
-            return Err(("invalid_request", "Transcript watermark is ahead of the Host"));
-        }
-        let older = input["direction"] == "older";
-        let anchor = input["anchorSequence"].as_u64();
-        let last = match input["source"].as_str() {
-            Some("overlay") => self.rows.count(&Shelf::Overlay(subscription.clone())).checked_sub(1),
-            _ => through,
-        };
-        let place = match (input["cursor"].as_str(), older) {
-            (Some(cursor), _) => match read_cursor(cursor) {
-                Some(place) => Some(place),
-                None => return Err(("invalid_request", "Transcript cursor is invalid")),
-            },
-            (None, true) => match anchor {
-                Some(anchor) => anchor.checked_sub(1).map(|row| (row, u64::MAX)),
-                None => last.map(|row| (row, u64::MAX)),
-            },
-            (None, false) => {
-                let next = anchor.map_or(0, |anchor| anchor + 1);
-                last.filter(|last| next <= *last).map(|_| (next, 0))
-            }
-        };
-        let budget = input["maxBytes"].as_u64().unwrap_or_default();
-        let walk = Walk { subscription, session, source: text("source"), older, through, place, budget };
-        let script = &self.script;
-        let page = self.rows.page(&walk, &|text| script.to_client(text));
-        page.map_or_else(|row| self.lacking(row), Ok)
-    }
-
-    /// The recorded reply to `subscription.open` with its pages cut anew, so that they
-    /// carry the client's ids.
-    fn with_own_pages(&mut self, recorded: &Value) -> String {
-        let mut reply = recorded.clone();
-        let id = reply["requestId"].as_str().unwrap_or_default().to_owned();
-        let (_, asked) = self.in_flight.get(&id).cloned().unwrap_or_default();
-        let result = &mut reply["result"];
-        for (part, source) in [("durable", "durable"), ("overlay", "overlay")] {
-            if result["transcript"].is_null() {
-                break;
-            }
-            let through = result["transcript"]["throughSequence"].as_u64();
-            let last = match source {
-                "durable" => through,
-                _ => result["transcript"]["overlayMessageCount"].as_u64().unwrap_or(0).checked_sub(1),
-            };
-            let walk = Walk {
-                subscription: result["subscriptionId"].as_str().unwrap_or_default().to_owned(),
-                session: asked["sessionId"].as_str().unwrap_or_default().to_owned(),
-                source: source.to_owned(),
-                older: true,
-                through,
-                place: last.map(|row| (row, u64::MAX)),
-                budget: asked["transcript"]["maxBytes"].as_u64().unwrap_or_default(),
-            };
-            let script = &self.script;
-            match self.rows.page(&walk, &|text| script.to_client(text)) {
-                Ok(page) => result["transcript"][part] = page,
-                Err(row) => self.lack(row),
-            }
-        }
-        reply.to_string()
-    }
-
-    fn own_page(&mut self, recorded: &Value) -> String {
-        let id = recorded["requestId"].as_str().unwrap_or_default().to_owned();
-        let (operation, asked) = self.in_flight.get(&id).cloned().unwrap_or_default();
-        let result = self.page(&asked);
-        reply(&id, &operation, result)
-    }
-
-    fn lacking<T>(&mut self, row: u64) -> Result<T, Refusal> {
-        self.lack(row);
-        Err(("internal_failure", "The recording does not hold this row"))
-    }
-
-    fn lack(&mut self, row: u64) {
-        self.report.unanswered.push(format!("row {row} is not in the recording, or not whole"));
-    }
-
     fn violation(&mut self, what: String) {
         self.report.violations.push(what);
         self.answers.clear();
@@ -473,21 +402,18 @@ impl RecordedHost {
     /// Frames of a recorded subscription that goes on under another id.
     fn readdress(&self, text: String) -> String {
         let frame: Value = serde_json::from_str(&text).expect("a frame of ours");
-        let Some(new) = frame["subscriptionId"].as_str().and_then(|id| self.aliases.get(id)) else {
+        let Some(new) = frame["subscriptionId"]
+            .as_str()
+            .and_then(|id| self.aliases.get(id))
+        else {
             return text;
         };
         let old = frame["subscriptionId"].as_str().unwrap_or_default();
         let sequence = self.world.subscription(new).map_or(0, |it| it.sequence) + 1;
-        text.replace(old, new)
-            .replacen(&format!("\"sequence\":{}", frame["sequence"]), &format!("\"sequence\":{sequence}"), 1)
+        text.replace(old, new).replacen(
+            &format!("\"sequence\":{}", frame["sequence"]),
+            &format!("\"sequence\":{sequence}"),
+            1,
+        )
     }
-}
-
-fn reply(id: &str, operation: &str, result: Result<Value, Refusal>) -> String {
-    match result {
-        Ok(result) => json!({ "requestId": id, "operation": operation, "ok": true, "result": result }),
-        Err((code, message)) => json!({ "requestId": id, "operation": operation, "ok": false,
-            "error": { "code": code, "message": message } }),
-    }
-    .to_string()
 }

@@ -67,9 +67,10 @@ impl Rows {
         for step in &recording.steps {
             match step {
                 Step::Client(frame) => {
-                    if let (Some(id), Some(subscription)) =
-                        (frame.request_id(), frame.value["input"]["subscriptionId"].as_str())
-                    {
+                    if let (Some(id), Some(subscription)) = (
+                        frame.request_id(),
+                        frame.value["input"]["subscriptionId"].as_str(),
+                    ) {
                         asked.insert(id.to_owned(), subscription.to_owned());
                     }
                 }
@@ -80,7 +81,11 @@ impl Rows {
                         .map(str::to_owned)
                         .or_else(|| asked.get(frame.request_id()?).cloned())
                         .unwrap_or_default();
-                    for page in [result, &result["transcript"]["durable"], &result["transcript"]["overlay"]] {
+                    for page in [
+                        result,
+                        &result["transcript"]["durable"],
+                        &result["transcript"]["overlay"],
+                    ] {
                         rows.take(page, &subscription);
                     }
                 }
@@ -92,14 +97,22 @@ impl Rows {
 
     /// Adds what a recording lacks: the bytes of a durable row from `offset` on.
     pub fn supply(&mut self, shelf: Shelf, sequence: u64, offset: u64, total: u64, bytes: &[u8]) {
-        let row = self.shelves.entry(shelf).or_default().entry(sequence).or_default();
+        let row = self
+            .shelves
+            .entry(shelf)
+            .or_default()
+            .entry(sequence)
+            .or_default();
         row.total = total;
         row.parts.insert(offset, bytes.to_vec());
     }
 
     /// How many rows of `shelf` are known, whole or in part.
     pub fn count(&self, shelf: &Shelf) -> u64 {
-        self.shelves.get(shelf).and_then(|rows| rows.keys().next_back()).map_or(0, |last| last + 1)
+        self.shelves
+            .get(shelf)
+            .and_then(|rows| rows.keys().next_back())
+            .map_or(0, |last| last + 1)
     }
 
     /// A page. `rewrite` turns the recording's ids into the client's.
@@ -118,7 +131,11 @@ impl Rows {
             if left == 0 || fragments.len() == FRAGMENTS {
                 break;
             }
-            let known = self.shelves.get(&shelf).and_then(|rows| rows.get(&row)).ok_or(row)?;
+            let known = self
+                .shelves
+                .get(&shelf)
+                .and_then(|rows| rows.get(&row))
+                .ok_or(row)?;
             let text = rewrite(&known.whole().ok_or(row)?).into_bytes();
             let total = text.len() as u64;
             let (start, end) = if walk.older {
@@ -128,12 +145,22 @@ impl Rows {
                 (at, total.min(at + left))
             };
             left -= end - start;
-            fragments.push(fragment(&shelf, row, start, &text[start as usize..end as usize], &text, known.digest));
+            fragments.push(fragment(
+                &shelf,
+                row,
+                start,
+                &text[start as usize..end as usize],
+                &text,
+                known.digest,
+            ));
             place = match walk.older {
                 true if start > 0 => Some((row, start)),
                 true => row.checked_sub(1).map(|row| (row, u64::MAX)),
                 false if end < total => Some((row, end)),
-                false => walk.through.filter(|through| row < *through).map(|_| (row + 1, 0)),
+                false => walk
+                    .through
+                    .filter(|through| row < *through)
+                    .map(|_| (row + 1, 0)),
             };
         }
         Ok(json!({
@@ -158,10 +185,18 @@ impl Rows {
             let number = |key: &str| fragment[key].as_u64().expect("a number in a fragment");
             let data = fragment["data"].as_str().expect("data of a fragment");
             let bytes = STANDARD.decode(data).expect("base64 in a fragment");
-            let row = self.shelves.entry(shelf).or_default().entry(number(key)).or_default();
+            let row = self
+                .shelves
+                .entry(shelf)
+                .or_default()
+                .entry(number(key))
+                .or_default();
             row.total = number("totalBytes");
             row.digest = fragment["payloadDigest"].is_string();
-            row.parts.insert(number("byteOffset"), bytes);
+            let part = row.parts.entry(number("byteOffset")).or_default();
+            if part.len() < bytes.len() {
+                *part = bytes;
+            }
         }
     }
 }
@@ -178,7 +213,14 @@ impl Row {
     }
 }
 
-fn fragment(shelf: &Shelf, row: u64, offset: u64, part: &[u8], whole: &[u8], digest: bool) -> Value {
+fn fragment(
+    shelf: &Shelf,
+    row: u64,
+    offset: u64,
+    part: &[u8],
+    whole: &[u8],
+    digest: bool,
+) -> Value {
     let data = STANDARD.encode(part);
     match shelf {
         Shelf::Durable => json!({
@@ -196,7 +238,11 @@ fn fragment(shelf: &Shelf, row: u64, offset: u64, part: &[u8], whole: &[u8], dig
 /// As the Host writes them: base64url of JSON, a dot, a signature that only it can check.
 fn cursor(walk: &Walk, (position, offset): (u64, u64)) -> String {
     // `u64::MAX` stands for "the end of that row", which an older walk reads as its tail.
-    let offset = if offset == u64::MAX { Value::Null } else { json!(offset) };
+    let offset = if offset == u64::MAX {
+        Value::Null
+    } else {
+        json!(offset)
+    };
     let payload = json!({
         "version": 1, "subscriptionId": walk.subscription, "sessionId": walk.session,
         "source": walk.source, "direction": if walk.older { "older" } else { "newer" },
@@ -211,7 +257,10 @@ fn cursor(walk: &Walk, (position, offset): (u64, u64)) -> String {
 pub fn read_cursor(cursor: &str) -> Option<(u64, u64)> {
     let payload = URL_SAFE_NO_PAD.decode(cursor.split_once('.')?.0).ok()?;
     let payload: Value = serde_json::from_slice(&payload).ok()?;
-    Some((payload["position"].as_u64()?, payload["byteOffset"].as_u64().unwrap_or(u64::MAX)))
+    Some((
+        payload["position"].as_u64()?,
+        payload["byteOffset"].as_u64().unwrap_or(u64::MAX),
+    ))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -11,8 +11,14 @@ use serde_json::Value;
 use crate::recording::{Frame, Recording, Step};
 
 /// Ids that a client chooses, by key.
-const CLIENT_CHOSEN: [&str; 6] =
-    ["clientInstanceId", "sessionId", "turnId", "messageId", "uploadId", "interruptId"];
+const CLIENT_CHOSEN: [&str; 6] = [
+    "clientInstanceId",
+    "sessionId",
+    "turnId",
+    "messageId",
+    "uploadId",
+    "interruptId",
+];
 
 /// The place, and the ids bound so far.
 #[derive(Clone, Debug)]
@@ -80,7 +86,13 @@ impl Script {
     }
 
     /// A request in the recording's ids, and as the client wrote it.
-    pub fn request(&mut self, operation: &str, input: &Value, written: &Value, id: &str) -> Option<Turned> {
+    pub fn request(
+        &mut self,
+        operation: &str,
+        input: &Value,
+        written: &Value,
+        id: &str,
+    ) -> Option<Turned> {
         let found = self.find(operation, input)?;
         for at in self.at..found {
             if let Step::Client(frame) = &self.recording.steps[at] {
@@ -90,9 +102,14 @@ impl Script {
                 self.dropped.extend(frame.request_id().map(str::to_owned));
             }
         }
-        let Step::Client(frame) = self.recording.steps[found].clone() else { return None };
+        let Step::Client(frame) = self.recording.steps[found].clone() else {
+            return None;
+        };
         self.bind(&frame.value["input"], written);
-        self.waiting.insert(frame.request_id().unwrap_or_default().to_owned(), id.to_owned());
+        self.waiting.insert(
+            frame.request_id().unwrap_or_default().to_owned(),
+            id.to_owned(),
+        );
         // Notifications between passed-over steps are still said.
         let mut turned = self.play_to(found);
         self.at = found + 1;
@@ -100,10 +117,9 @@ impl Script {
         Some(turned)
     }
 
-    /// A recorded reply under another request id.
-    pub fn recorded_reply(&self, n: u64, id: &str) -> String {
-        let frame = self.recording.frame(n);
-        frame.text.replace(frame.request_id().expect("a reply"), id)
+    /// A frame of the recording.
+    pub fn frame(&self, n: u64) -> &Frame {
+        self.recording.frame(n)
     }
 
     /// Whether the recording has more to play.
@@ -126,12 +142,18 @@ impl Script {
 
     /// Text of the recording with the client's ids.
     pub fn to_client(&self, text: &str) -> String {
-        swap(text, self.bound.iter().map(|(recorded, own)| (recorded, own)))
+        swap(
+            text,
+            self.bound.iter().map(|(recorded, own)| (recorded, own)),
+        )
     }
 
     /// A value of the client with the recording's ids.
     pub fn to_recording(&self, value: &Value) -> Value {
-        let text = swap(&value.to_string(), self.bound.iter().map(|(recorded, own)| (own, recorded)));
+        let text = swap(
+            &value.to_string(),
+            self.bound.iter().map(|(recorded, own)| (own, recorded)),
+        );
         serde_json::from_str(&text).expect("JSON stays JSON")
     }
 
@@ -169,7 +191,9 @@ impl Script {
         let recorded = &frame.value["input"];
         let same = |key: &str| recorded[key] == input[key];
         frame.operation() == Some(operation)
-            && CLIENT_CHOSEN.iter().all(|key| same(key) || self.may_bind(&recorded[key], &input[key]))
+            && CLIENT_CHOSEN
+                .iter()
+                .all(|key| same(key) || self.may_bind(&recorded[key], &input[key]))
             && match operation {
                 "turn.start" => recorded["content"]["text"] == input["content"]["text"],
                 "session.transcript.page" => recorded == input,
@@ -185,16 +209,20 @@ impl Script {
 
     /// Says everything up to the next step of the client.
     fn play(&mut self) -> Turned {
-        let next = self.recording.steps[self.at..].iter().position(|step| match step {
-            Step::Client(frame) => !self.left_out.contains(&frame.n),
-            // A connection that ends because the recorded client was done ends nothing here.
-            Step::Closed => true,
-            Step::Host(_) | Step::Opened => false,
-        });
+        let next = self.recording.steps[self.at..]
+            .iter()
+            .position(|step| match step {
+                Step::Client(frame) => !self.left_out.contains(&frame.n),
+                // A connection that ends because the recorded client was done ends nothing here.
+                Step::Closed => true,
+                Step::Host(_) | Step::Opened => false,
+            });
         let end = next.map_or(self.recording.steps.len(), |next| self.at + next);
         let mut turned = self.play_to(end);
         let hangs_up = matches!(self.recording.steps.get(end), Some(Step::Closed));
-        let goes_on = self.recording.steps[end..].iter().any(|step| matches!(step, Step::Opened));
+        let goes_on = self.recording.steps[end..]
+            .iter()
+            .any(|step| matches!(step, Step::Opened));
         if hangs_up && goes_on {
             turned.said.push(Step::Closed);
         }
@@ -215,18 +243,28 @@ impl Script {
     /// The frame under the client's request id, or nothing if it is a reply to a step
     /// that this client did not do.
     fn for_client(&self, frame: &Frame) -> Option<Frame> {
-        let Some(recorded) = frame.request_id() else { return Some(frame.clone()) };
+        let Some(recorded) = frame.request_id() else {
+            return Some(frame.clone());
+        };
         let id = self.waiting.get(recorded)?;
         let text = frame.text.replace(recorded, id);
-        Some(Frame { n: frame.n, value: serde_json::from_str(&text).ok()?, text })
+        Some(Frame {
+            n: frame.n,
+            value: serde_json::from_str(&text).ok()?,
+            text,
+        })
     }
 
     fn bind(&mut self, recorded: &Value, own: &Value) {
-        let (Some(recorded), Some(own)) = (recorded.as_object(), own.as_object()) else { return };
+        let (Some(recorded), Some(own)) = (recorded.as_object(), own.as_object()) else {
+            return;
+        };
         for (key, value) in recorded {
             let Some(same) = own.get(key) else { continue };
             match (value.as_str(), same.as_str()) {
-                (Some(value), Some(same)) if CLIENT_CHOSEN.contains(&key.as_str()) && value != same => {
+                (Some(value), Some(same))
+                    if CLIENT_CHOSEN.contains(&key.as_str()) && value != same =>
+                {
                     if !self.bound.iter().any(|(known, _)| known == value) {
                         self.bound.push((value.to_owned(), same.to_owned()));
                     }

@@ -61,16 +61,24 @@ impl World {
         }
         let name = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         if let Some(sequence) = frame["sequence"].as_u64() {
-            self.subscriptions.entry(name("subscriptionId")).or_default().sequence = sequence;
+            self.subscriptions
+                .entry(name("subscriptionId"))
+                .or_default()
+                .sequence = sequence;
         }
         match frame["kind"].as_str() {
             Some("subscription.session_projection") => self.see_snapshot(&frame["snapshot"]),
-            Some("subscription.session_delta") => self.see_delta(&name("sessionId"), &frame["delta"]),
+            Some("subscription.session_delta") => {
+                self.see_delta(&name("sessionId"), &frame["delta"])
+            }
             Some("subscription.transcript_advanced") => {
                 self.session(&name("sessionId")).through = frame["throughSequence"].as_u64();
             }
             Some("subscription.closed") => {
-                self.subscriptions.entry(name("subscriptionId")).or_default().open = false;
+                self.subscriptions
+                    .entry(name("subscriptionId"))
+                    .or_default()
+                    .open = false;
             }
             Some(_) => {}
             None => self.see_reply(frame, asked.unwrap_or(&Value::Null)),
@@ -79,12 +87,17 @@ impl World {
 
     /// The client closed this subscription, or its connection ended.
     pub fn close(&mut self, subscription: &str) {
-        self.subscriptions.entry(subscription.to_owned()).or_default().open = false;
+        self.subscriptions
+            .entry(subscription.to_owned())
+            .or_default()
+            .open = false;
     }
 
     /// Every subscription ends with its connection.
     pub fn disconnect(&mut self) {
-        self.subscriptions.values_mut().for_each(|subscription| subscription.open = false);
+        self.subscriptions
+            .values_mut()
+            .for_each(|subscription| subscription.open = false);
     }
 
     /// A subscription by id.
@@ -94,7 +107,9 @@ impl World {
 
     /// The watermark of a session.
     pub fn through(&self, session: &str) -> Option<u64> {
-        self.sessions.get(session).and_then(|session| session.through)
+        self.sessions
+            .get(session)
+            .and_then(|session| session.through)
     }
 
     /// `session.catalog.query`.
@@ -112,8 +127,10 @@ impl World {
                 let items: Vec<Value> = self.sessions.values().map(Session::current).collect();
                 let seal = Sha256::digest(json!(items).to_string());
                 let seal: String = seal.iter().map(|byte| format!("{byte:02x}")).collect();
-                Ok(json!({ "kind": "page", "revision": format!("sha256:{seal}"),
-                    "sessions": items, "nextCursor": null }))
+                Ok(
+                    json!({ "kind": "page", "revision": format!("sha256:{seal}"),
+                    "sessions": items, "nextCursor": null }),
+                )
             }
             _ => Err(("invalid_request", "Session catalog cursor is invalid")),
         }
@@ -125,7 +142,10 @@ impl World {
     /// As the Host's.
     pub fn turn(&self, input: &Value) -> Result<Value, Refusal> {
         let id = input["turnId"].as_str().unwrap_or_default();
-        self.turns.get(id).cloned().ok_or(("not_found", "Turn was not admitted"))
+        self.turns
+            .get(id)
+            .cloned()
+            .ok_or(("not_found", "Turn was not admitted"))
     }
 
     /// `turn.stop` of a running Turn: the frames that come before the answer, and the
@@ -136,7 +156,10 @@ impl World {
     pub fn stop(&mut self, input: &Value) -> Result<(Vec<Value>, Value), Refusal> {
         let mut turn = self.turn(input)?;
         if turn["runId"] != input["runId"] {
-            return Err(("operation_conflict", "Run identity does not match the admitted Turn"));
+            return Err((
+                "operation_conflict",
+                "Run identity does not match the admitted Turn",
+            ));
         }
         if turn["terminalEventId"].is_string() {
             return Ok((Vec::new(), turn));
@@ -151,14 +174,20 @@ impl World {
         snapshot["interactions"]["pending"] = json!([]);
         snapshot["projectionRevision"] =
             json!(snapshot["projectionRevision"].as_u64().unwrap_or_default() + 1);
-        let open = self.subscriptions.iter().filter(|(_, it)| it.open && it.session == session);
+        let open = self
+            .subscriptions
+            .iter()
+            .filter(|(_, it)| it.open && it.session == session);
         let frames = open
             .map(|(id, it)| {
                 json!({ "kind": "subscription.session_projection", "hostEpoch": self.epoch,
                     "subscriptionId": id, "sequence": it.sequence + 1, "snapshot": snapshot })
             })
             .collect();
-        self.turns.insert(input["turnId"].as_str().unwrap_or_default().to_owned(), turn.clone());
+        self.turns.insert(
+            input["turnId"].as_str().unwrap_or_default().to_owned(),
+            turn.clone(),
+        );
         self.session(&session).snapshot = Some(snapshot);
         Ok((frames, turn))
     }
@@ -212,13 +241,18 @@ impl World {
         } else {
             Value::Null
         };
-        Ok(Ok(json!({ "hostEpoch": self.epoch, "subscriptionId": id, "nextSequence": 1,
-            "snapshot": snapshot, "activeAssistantStreams": streams, "transcript": transcript })))
+        Ok(Ok(
+            json!({ "hostEpoch": self.epoch, "subscriptionId": id, "nextSequence": 1,
+            "snapshot": snapshot, "activeAssistantStreams": streams, "transcript": transcript }),
+        ))
     }
 
     /// Subscriptions that the recording had for this session.
     pub fn former(&self, session: &str) -> Vec<String> {
-        let of = self.subscriptions.iter().filter(|(_, it)| it.session == session);
+        let of = self
+            .subscriptions
+            .iter()
+            .filter(|(_, it)| it.session == session);
         of.map(|(id, _)| id.clone()).collect()
     }
 
@@ -245,13 +279,20 @@ impl World {
         if let Some(turn) = root["turnId"].as_str() {
             self.turns.insert(turn.to_owned(), root.clone());
         }
-        let id = snapshot["session"]["sessionId"].as_str().unwrap_or_default().to_owned();
+        let id = snapshot["session"]["sessionId"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         self.session(&id).snapshot = Some(snapshot.clone());
     }
 
     fn see_delta(&mut self, session: &str, delta: &Value) {
         let text = |key: &str| delta[key].as_str().unwrap_or_default().to_owned();
-        let stream = self.session(session).streams.entry(text("messageId")).or_default();
+        let stream = self
+            .session(session)
+            .streams
+            .entry(text("messageId"))
+            .or_default();
         stream.turn = text("turnId");
         let kind = stream.text.entry(text("kind")).or_default();
         if delta["reset"] == true {
@@ -275,10 +316,21 @@ impl World {
                 let session = asked["sessionId"].as_str().unwrap_or_default().to_owned();
                 self.see_snapshot(&result["snapshot"]);
                 if !result["transcript"].is_null() {
-                    self.session(&session).through = result["transcript"]["throughSequence"].as_u64();
+                    self.session(&session).through =
+                        result["transcript"]["throughSequence"].as_u64();
                 }
-                let id = result["subscriptionId"].as_str().unwrap_or_default().to_owned();
-                self.subscriptions.insert(id, Subscription { session, sequence: 0, open: true });
+                let id = result["subscriptionId"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
+                self.subscriptions.insert(
+                    id,
+                    Subscription {
+                        session,
+                        sequence: 0,
+                        open: true,
+                    },
+                );
             }
             Some("turn.start") => self.see_turn(&result["turn"]),
             Some("turn.query" | "turn.stop") => self.see_turn(result),
@@ -328,6 +380,9 @@ impl Stream {
 /// When the page is not one.
 pub fn rows_of(page: &Value) -> Vec<String> {
     let fragments = page["fragments"].as_array().expect("fragments");
-    let data = fragments.iter().map(|it| it["data"].as_str().expect("data"));
-    data.map(|it| String::from_utf8(STANDARD.decode(it).expect("base64")).expect("UTF-8")).collect()
+    let data = fragments
+        .iter()
+        .map(|it| it["data"].as_str().expect("data"));
+    data.map(|it| String::from_utf8(STANDARD.decode(it).expect("base64")).expect("UTF-8"))
+        .collect()
 }

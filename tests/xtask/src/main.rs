@@ -1,2 +1,119 @@
-//! x
-fn main() {}
+//! The project's own commands. Each does its own set-up; none needs more than cargo and
+//! rustup, but for `clients` and `twins`, which say what they need.
+//!
+//! `cargo xtask try WORDS` · `cargo xtask test` · `cargo xtask lint` · `cargo xtask twins` ·
+//! `cargo xtask clients` · `cargo xtask mutate` · `cargo xtask bench`
+
+mod clients;
+mod mutate;
+mod run;
+
+use std::process::ExitCode;
+
+use run::{Failed, cargo, ensure_wasm_target};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  try [WORDS]   ask the embedded demonstration Host one thing, through the sandboxed component
+  test          all tests that need nothing but the Rust registries
+  lint          formatting, clippy and docs, warnings as errors
+  twins         the component built by cargo-component equals the one built by cargo
+                (needs cargo-component 0.21.1; `--install` builds it, some ten minutes)
+  clients       real ACP clients against the program (needs npm and python3 with venv)
+  mutate        remove one rule after the other and show which test notices
+  bench         the table of speed and memory (needs valgrind for the instruction counts)
+";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_default();
+    let rest: Vec<String> = words.collect();
+    let outcome = match command.as_str() {
+        "try" => try_it(&rest),
+        "test" => test(&rest),
+        "lint" => lint(),
+        "twins" => twins(&rest),
+        "clients" => clients::run(),
+        "mutate" => mutate::run(),
+        "bench" => bench(&rest),
+        _ => {
+            print!("{HELP}");
+            Ok(())
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed(why)) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The first thing a newcomer sees: an answer that streams through the component.
+fn try_it(words: &[String]) -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    let hello = [String::from("hello")];
+    let words = if words.is_empty() { &hello[..] } else { words };
+    let run = [
+        "run",
+        "--release",
+        "--locked",
+        "--package",
+        "host-runner",
+        "--",
+    ];
+    cargo(run)
+        .args(["prompt", "--host", "embedded"])
+        .args(words)
+        .done()
+}
+
+fn test(rest: &[String]) -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    cargo(["test", "--release", "--locked", "--workspace"])
+        .args(rest)
+        .done()
+}
+
+fn lint() -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    cargo(["fmt", "--all", "--check"]).done()?;
+    let everything = ["--release", "--locked", "--workspace"];
+    cargo(["clippy"])
+        .args(everything)
+        .args(["--all-targets", "--", "-D", "warnings"])
+        .done()?;
+    // The guest shell is empty on every other target.
+    let guest = ["clippy", "--locked", "--package", "airlock-component"];
+    let target = ["--target", "wasm32-wasip2", "--", "-D", "warnings"];
+    cargo(guest).args(target).done()?;
+    cargo(["doc", "--no-deps"])
+        .args(everything)
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .done()
+}
+
+fn twins(rest: &[String]) -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    if rest.iter().any(|word| word == "--install") {
+        let version = ["--version", "0.21.1", "--locked"];
+        cargo(["install", "cargo-component"]).args(version).done()?;
+    }
+    let only = [
+        "--package",
+        "airlock-tests",
+        "--features",
+        "cargo-component",
+        "--test",
+        "twins",
+    ];
+    cargo(["test", "--release", "--locked"]).args(only).done()
+}
+
+fn bench(rest: &[String]) -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    let only = ["--package", "airlock-tests", "--bench", "table"];
+    cargo(["bench", "--locked"]).args(only).args(rest).done()
+}

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::config::Agent;
 use crate::effect::Level;
 use crate::host::ListPage;
+use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
 use crate::plumbing::Core;
@@ -109,7 +110,7 @@ impl Editor {
         core: &mut Core<'_>,
         ticket: Ticket,
         session_id: &str,
-        about: Option<serde_json::Value>,
+        about: Option<Object>,
     ) {
         self.answer(core, ticket, &v1::answers::created(session_id, about));
     }

@@ -6,8 +6,8 @@ pub mod maka;
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::json::Object;
 use crate::plumbing::Core;
 use crate::projection::{Speaker, ToolFact};
 use crate::rpc::Ticket;
@@ -56,7 +56,8 @@ pub enum Fact<'a> {
     Created {
         ticket: Ticket,
         session_id: String,
-        about: Option<Value>,
+        title: String,
+        about: Option<Object>,
     },
     /// A page of sessions.
     Listed { ticket: Ticket, page: ListPage },
@@ -113,7 +114,7 @@ pub enum Outcome {
     /// The Host stopped it, not asked by us.
     Aborted { source: String },
     /// Stopped as asked, or never admitted.
-    Stopped { failure: Option<Failure> },
+    Stopped,
     /// It could not be started or observed; if it was admitted, it was stopped.
     Broken { failure: Failure },
 }
@@ -126,7 +127,7 @@ pub struct Failure {
     /// A sentence.
     pub message: String,
     /// The error's data: `source`, `operation`, `code`, ...
-    pub data: Value,
+    pub data: Object,
 }
 
 /// One page of sessions.
@@ -155,6 +156,10 @@ pub struct ListItem {
 pub trait Listener {
     /// One fact; `session` where it is about one.
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
+
+    /// What it wants done because of what it heard, in order. Taken after every line of the
+    /// Host, so that the cut of its bytes makes no difference (rule R9).
+    fn command(&mut self) -> Option<Command>;
 }
 
 /// What hearing a fact showed.

@@ -43,6 +43,9 @@ impl Message {
 
     /// A piece at a UTF-16 offset. Gives the units that it adds to what the editor is to see.
     pub fn grew(&mut self, start: u64, text: &str, reset: bool) -> Result<u64, Failure> {
+        if reset && start > 0 {
+            return Err(Failure::StreamGap);
+        }
         if reset {
             self.replacement = Some(Folded::default());
         }

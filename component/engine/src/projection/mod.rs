@@ -44,7 +44,8 @@ pub enum Speaker {
 /// Why a turn can no longer be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
-    /// Text is missing between what is known and what came.
+    /// Text is missing between what is known and what came. Nothing was taken in, and the
+    /// message goes on once the missing part has been read.
     StreamGap,
     /// Text came again and was another.
     StreamConflict,
@@ -146,7 +147,7 @@ impl Projection {
     /// until it is complete.
     ///
     /// # Errors
-    /// [`Failure::StreamGap`] for a `start` beyond the known text,
+    /// [`Failure::StreamGap`] for a `start` beyond the known text, which does not stay,
     /// [`Failure::StreamConflict`] where the known part differs; also any earlier failure.
     pub fn text_grew(
         &mut self,

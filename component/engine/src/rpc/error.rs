@@ -3,8 +3,9 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
+use crate::json::Object;
+use crate::object;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A line that is not JSON.
 pub const PARSE: i32 = -32700;
@@ -29,7 +30,7 @@ pub struct RpcError {
     pub message: Cow<'static, str>,
     /// For programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Value>,
+    pub data: Option<Object>,
 }
 
 impl RpcError {
@@ -43,7 +44,7 @@ impl RpcError {
     }
 
     /// With data.
-    pub fn with(code: i32, message: impl Into<Cow<'static, str>>, data: Value) -> RpcError {
+    pub fn with(code: i32, message: impl Into<Cow<'static, str>>, data: Object) -> RpcError {
         RpcError {
             code,
             message: message.into(),
@@ -56,7 +57,7 @@ impl RpcError {
         RpcError::with(
             INVALID_PARAMS,
             message,
-            serde_json::json!({"field": field, "reason": reason}),
+            object! {"field": field, "reason": reason},
         )
     }
 
@@ -65,7 +66,7 @@ impl RpcError {
         RpcError::with(
             NOT_FOUND,
             "This session is not open here. Create it with session/new first.",
-            serde_json::json!({"reason": "unknown_session", "sessionId": id}),
+            object! {"reason": "unknown_session", "sessionId": id},
         )
     }
 
@@ -74,9 +75,9 @@ impl RpcError {
         RpcError::with(
             INTERNAL,
             "The adapter is shutting down.",
-            serde_json::json!({
+            object! {
                 "source": "runtime_host", "operation": operation, "code": "registry_closed"
-            }),
+            },
         )
     }
 

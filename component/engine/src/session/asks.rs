@@ -1,5 +1,7 @@
 //! What the editor asks of the sessions.
 
+use alloc::vec::Vec;
+
 use crate::config::Agent;
 use crate::editor::{Ask, StopReason, Tell};
 use crate::host::{Command, SessionKey};
@@ -32,9 +34,7 @@ impl Sessions {
             },
             Ask::Close { session_id } => match self.owned.remove(&session_id) {
                 Some(key) => self.close(core, key, ticket),
-                None => self
-                    .editor
-                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+                None => self.close_again(core, &session_id, ticket),
             },
         }
     }
@@ -103,7 +103,7 @@ impl Sessions {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
-        session.state = State::Closing;
+        session.state = State::Closing { again: Vec::new() };
         for waiting in session.waiting.drain(..) {
             self.editor
                 .stopped(core, waiting.ticket, StopReason::Cancelled);
@@ -115,5 +115,17 @@ impl Sessions {
             session: key,
             ticket,
         });
+    }
+
+    /// Another `session/close` while one is under way gets the same answer.
+    fn close_again(&mut self, core: &mut Core<'_>, session_id: &str, ticket: Ticket) {
+        for session in self.open.values_mut().filter(|it| it.id == session_id) {
+            if let State::Closing { again } = &mut session.state {
+                again.push(ticket);
+                return;
+            }
+        }
+        let unknown = RpcError::unknown_session(session_id);
+        self.editor.refuse(core, ticket, &unknown);
     }
 }

@@ -3,17 +3,16 @@
 use alloc::format;
 use alloc::string::String;
 
-use serde_json::json;
-
 use crate::editor::StopReason;
 use crate::effect::Level;
 use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
+use crate::object;
 use crate::plumbing::Core;
 use crate::projection::{End, Failure, Projection};
 use crate::rpc::{RpcError, Ticket, error};
 
-use super::{Feed, Sessions, State};
+use super::{Feed, Session, Sessions, State};
 
 impl Listener for Sessions {
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard {
@@ -63,9 +62,10 @@ impl Listener for Sessions {
             Fact::Created {
                 ticket,
                 session_id,
+                title,
                 about,
             } => {
-                self.adopt(session_id.clone());
+                self.adopt(session_id.clone(), title);
                 self.editor.created(core, ticket, &session_id, about);
             }
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
@@ -73,17 +73,25 @@ impl Listener for Sessions {
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
-                if let Some(key) = session {
-                    self.open.remove(&key);
-                }
-                match failure {
-                    Some(failure) => self.editor.refuse(core, ticket, &refusal(&failure)),
-                    None => self.editor.closed(core, ticket),
+                let session = session.and_then(|key| self.open.remove(&key));
+                self.closed(core, ticket, failure.as_ref());
+                if let Some(Session {
+                    state: State::Closing { again },
+                    ..
+                }) = session
+                {
+                    for ticket in again {
+                        self.closed(core, ticket, failure.as_ref());
+                    }
                 }
             }
             Fact::Ended => {}
         }
         Heard::Fine
+    }
+
+    fn command(&mut self) -> Option<Command> {
+        self.commands.pop_front()
     }
 }
 
@@ -138,7 +146,7 @@ impl Sessions {
         let end = match &outcome {
             Outcome::Completed => End::Completed,
             Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
-            Outcome::Aborted { .. } | Outcome::Stopped { .. } => End::Cancelled,
+            Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
         let showing = session.state == State::Owned && !self.ending;
         let finished = if prompt.unshowable().is_none() {
@@ -161,6 +169,13 @@ impl Sessions {
         self.next(core, key);
     }
 
+    fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket, failure: Option<&host::Failure>) {
+        match failure {
+            Some(failure) => self.editor.refuse(core, ticket, &refusal(failure)),
+            None => self.editor.closed(core, ticket),
+        }
+    }
+
     fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, outcome: Outcome) {
         match outcome {
             Outcome::Completed => self.editor.stopped(core, ticket, StopReason::EndTurn),
@@ -168,9 +183,7 @@ impl Sessions {
                 core.note(Level::Info, format!("the Host ended the turn: {source}"));
                 self.editor.stopped(core, ticket, StopReason::Cancelled);
             }
-            Outcome::Stopped { .. } => {
-                self.editor.stopped(core, ticket, StopReason::Cancelled);
-            }
+            Outcome::Stopped => self.editor.stopped(core, ticket, StopReason::Cancelled),
             Outcome::Failed { class, message } => {
                 let error = failed(&class, message.as_deref());
                 self.editor.refuse(core, ticket, &error);
@@ -183,11 +196,11 @@ impl Sessions {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
-        if session.state != State::Owned || self.ending || session.title.as_ref() == Some(&title) {
+        if session.state != State::Owned || self.ending || session.title == title {
             return;
         }
         self.editor.titled(core, &session.id, &title, at);
-        session.title = Some(title);
+        session.title = title;
     }
 }
 
@@ -210,7 +223,7 @@ fn failed(class: &str, message: Option<&str>) -> RpcError {
     RpcError::with(
         error::INTERNAL,
         words,
-        json!({ "source": "runtime_host", "failureClass": class, "message": message }),
+        object! { "source": "runtime_host", "failureClass": class, "message": message },
     )
 }
 
@@ -219,6 +232,6 @@ fn unshowable(failure: &Failure) -> RpcError {
     RpcError::with(
         error::INTERNAL,
         format!("{failure}"),
-        json!({ "source": "adapter", "code": failure.code() }),
+        object! { "source": "adapter", "code": failure.code() },
     )
 }

@@ -11,6 +11,7 @@ mod prompt;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,19 +39,20 @@ pub struct Sessions {
 #[derive(Debug, Serialize, Deserialize)]
 struct Session {
     id: String,
-    title: Option<String>,
+    /// As the editor knows it, or as the Host named it at first.
+    title: String,
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
     state: State,
     feed: Feed,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     /// The editor may use it.
     Owned,
-    /// `session/close` waits for what still runs.
-    Closing,
+    /// `session/close` waits for what still runs; with those that asked for it again.
+    Closing { again: Vec<Ticket> },
 }
 
 /// Whether the Host's feed goes on (rule R7).
@@ -86,7 +88,7 @@ impl Sessions {
 
     /// The editor has taken bytes: shows what was held back.
     pub fn flush(&mut self, core: &mut Core<'_>) {
-        let keys: alloc::vec::Vec<SessionKey> = self.open.keys().copied().collect();
+        let keys: Vec<SessionKey> = self.open.keys().copied().collect();
         for key in keys {
             if self.editor.slow() {
                 return;
@@ -105,7 +107,7 @@ impl Sessions {
     }
 
     /// Takes a session in.
-    fn adopt(&mut self, id: String) -> SessionKey {
+    fn adopt(&mut self, id: String, title: String) {
         let key = self.next_key;
         self.next_key += 1;
         self.owned.insert(id.clone(), key);
@@ -113,14 +115,13 @@ impl Sessions {
             key,
             Session {
                 id,
-                title: None,
+                title,
                 running: None,
                 waiting: VecDeque::new(),
                 state: State::Owned,
                 feed: Feed::Flowing,
             },
         );
-        key
     }
 
     /// Starts the next waiting prompt, if none runs.
@@ -128,7 +129,7 @@ impl Sessions {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
-        if session.running.is_some() || session.state == State::Closing {
+        if session.running.is_some() || session.state != State::Owned {
             return;
         }
         let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {

@@ -1,17 +1,20 @@
 //! ACP v1 answers, errors and the small notifications, as lines.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
 
 use crate::config::Agent;
 use crate::editor::StopReason;
 use crate::host::ListPage;
+use crate::json::Object;
+use crate::object;
 use crate::rpc::RpcError;
+
+/// An empty list.
+const NONE: [u8; 0] = [];
 
 /// The version that is spoken.
 pub const VERSION: u16 = 1;
@@ -19,72 +22,74 @@ pub const VERSION: u16 = 1;
 /// Result of `initialize`. No prompt, MCP or authentication capability is claimed that is
 /// not there.
 pub fn initialize(agent: &Agent) -> Box<RawValue> {
-    raw(&json!({
+    raw(&object! {
         "protocolVersion": VERSION,
-        "agentCapabilities": { "sessionCapabilities": { "list": {}, "close": {} } },
-        "authMethods": [],
-        "agentInfo": { "name": agent.name, "title": agent.title, "version": agent.version },
-    }))
+        "agentCapabilities": object! {
+            "sessionCapabilities": object! { "list": object! {}, "close": object! {} },
+        },
+        "authMethods": NONE,
+        "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
+    })
 }
 
 /// Result of `session/new`; what the Host says of the session goes into `_meta`.
-pub fn created(session_id: &str, about: Option<Value>) -> Box<RawValue> {
-    let mut result = json!({ "sessionId": session_id });
+pub fn created(session_id: &str, about: Option<Object>) -> Box<RawValue> {
+    let mut result = object! { "sessionId": session_id };
     if let Some(about) = about {
-        result["_meta"] = about;
+        result.set("_meta", &about);
     }
     raw(&result)
 }
 
 /// Result of `session/list`.
 pub fn listed(page: &ListPage) -> Box<RawValue> {
-    let sessions: Vec<Value> = page
+    let sessions: Vec<Object> = page
         .sessions
         .iter()
         .map(|item| {
-            let mut session = json!({
+            let mut session = object! {
                 "sessionId": item.id, "cwd": item.cwd, "title": item.title
-            });
+            };
             if let Some(at) = &item.updated_at {
-                session["updatedAt"] = json!(at);
+                session.set("updatedAt", at);
             }
             session
         })
         .collect();
-    let mut result = json!({ "sessions": sessions });
+    let mut result = object! { "sessions": sessions };
     if let Some(cursor) = &page.next_cursor {
-        result["nextCursor"] = json!(cursor);
+        result.set("nextCursor", cursor);
     }
     raw(&result)
 }
 
 /// Result of `session/prompt`.
 pub fn stopped(reason: StopReason) -> Box<RawValue> {
-    raw(&json!({
+    raw(&object! {
         "stopReason": match reason {
             StopReason::EndTurn => "end_turn",
             StopReason::Cancelled => "cancelled",
         }
-    }))
+    })
 }
 
 /// Result of methods that only say yes.
 pub fn empty() -> Box<RawValue> {
-    raw(&json!({}))
+    raw(&object! {})
 }
 
 /// `session_info_update`.
 pub fn session_info(session_id: &str, title: &str, updated_at: Option<&str>, out: &mut Vec<u8>) {
-    let mut update = json!({ "sessionUpdate": "session_info_update", "title": title });
+    let mut update = object! { "sessionUpdate": "session_info_update", "title": title };
     if let Some(at) = updated_at {
-        update["updatedAt"] = json!(at);
+        update.set("updatedAt", at);
     }
     line(
-        &json!({
+        &object! {
             "jsonrpc": "2.0",
             "method": "session/update",
-            "params": { "sessionId": session_id, "update": update },
-        }),
+            "params": object! { "sessionId": session_id, "update": update },
+        },
         out,
     );
 }
@@ -107,8 +112,8 @@ pub fn error(id: Option<&str>, error: &RpcError, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-fn line(message: &Value, out: &mut Vec<u8>) {
-    out.extend_from_slice(message.to_string().as_bytes());
+fn line(message: &Object, out: &mut Vec<u8>) {
+    out.extend_from_slice(raw(message).get().as_bytes());
     out.push(b'\n');
 }
 

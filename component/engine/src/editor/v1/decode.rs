@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::editor::{Ask, Tell};
 use crate::limits;
+use crate::object;
 use crate::rpc::{RpcError, error};
 
 /// Reads a request.
@@ -31,7 +32,7 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError>
         _ => Err(RpcError::with(
             error::METHOD_NOT_FOUND,
             "Method not found.",
-            serde_json::json!({ "method": method }),
+            object! { "method": method },
         )),
     }
 }

@@ -9,12 +9,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::host::SessionKey;
 use crate::input::Timer;
 use crate::limits;
 use crate::rpc::Ticket;
+
+use super::catalog::Made;
 
 /// Number of a request; `r<number>` on the wire.
 pub type CallId = u64;
@@ -27,12 +28,7 @@ pub enum Purpose {
     /// A session for the editor.
     Create { ticket: Ticket, session_id: String },
     /// The name of the model's connection, for a session just made.
-    Models {
-        ticket: Ticket,
-        session_id: String,
-        about: Value,
-        slug: String,
-    },
+    Models(Made),
     /// A page of sessions.
     List { ticket: Ticket },
     /// A session's name.
@@ -68,7 +64,7 @@ impl Purpose {
         !matches!(
             self,
             Purpose::Create { .. }
-                | Purpose::Models { .. }
+                | Purpose::Models(_)
                 | Purpose::List { .. }
                 | Purpose::Title { .. }
                 | Purpose::Page { .. }

@@ -6,12 +6,13 @@ use alloc::string::{String, ToString};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::effect::FileDeparture;
 use crate::host::{Fact, Failure, ListItem, ListPage, SessionKey};
 use crate::input::{FileArrival, FileRefusal, Root};
+use crate::json::Object;
 use crate::limits;
+use crate::object;
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
@@ -26,6 +27,18 @@ pub struct Listing {
     /// As asked for, then as it really is.
     cwd: Option<String>,
     cursor: Option<Cursor>,
+}
+
+/// A session that was made, and that the editor is not told of yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    ticket: Ticket,
+    session_id: String,
+    title: String,
+    /// What the editor is told of it besides.
+    about: Object,
+    /// Which connection its model is reached through.
+    slug: String,
 }
 
 /// What an editor's list cursor means: exactly these three keys, as base64url JSON.
@@ -47,11 +60,11 @@ impl Maka {
             });
         }
         let session_id = cx.core.uuid();
-        let input = json!({
+        let input = object! {
             "sessionId": session_id,
-            "workspace": { "kind": "host_path", "path": cwd },
-            "modelTarget": { "kind": "default" },
-        });
+            "workspace": object! { "kind": "host_path", "path": cwd },
+            "modelTarget": object! { "kind": "default" },
+        };
         self.call(
             cx,
             op::CREATE,
@@ -74,73 +87,53 @@ impl Maka {
         };
         let Some(item) = item.filter(|item| item.id == session_id) else {
             let mut failure = answer.failure(op::CREATE);
-            failure.data["sessionId"] = json!(session_id);
+            failure.data.set("sessionId", &session_id);
             return cx.answer(Fact::Refused { ticket, failure });
         };
         // The session stands. What follows is only to tell the model's name, and may fail.
-        let about = json!({ "model": item.model });
-        let slug = item.llm_connection_slug.unwrap_or_default().into_owned();
-        self.ask_models(
-            cx,
-            json!({ "kind": "start" }),
+        let made = Made {
             ticket,
             session_id,
-            about,
-            slug,
-        );
+            title: item.name.into_owned(),
+            about: object! { "model": item.model },
+            slug: item.llm_connection_slug.unwrap_or_default().into_owned(),
+        };
+        self.ask_models(cx, object! { "kind": "start" }, made);
     }
 
-    fn ask_models(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        input: Value,
-        ticket: Ticket,
-        session_id: String,
-        about: Value,
-        slug: String,
-    ) {
-        let purpose = Purpose::Models {
-            ticket,
-            session_id,
-            about,
-            slug,
-        };
+    fn ask_models(&mut self, cx: &mut Cx<'_, '_>, input: Object, made: Made) {
+        let purpose = Purpose::Models(made);
         self.call(cx, op::MODELS, input, purpose, Some(limits::MAKA_MODELS_MS));
     }
 
-    pub(super) fn models(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        ticket: Ticket,
-        session_id: String,
-        mut about: Value,
-        slug: &str,
-        answer: Answer<'_>,
-    ) {
+    pub(super) fn models(&mut self, cx: &mut Cx<'_, '_>, mut made: Made, answer: Answer<'_>) {
         let page = match &answer {
             Answer::Result(result) => serde_json::from_str::<w::Models<'_>>(result.get()).ok(),
             _ => None,
         };
         if let Some(page) = page {
-            let found = page
-                .items
-                .iter()
-                .find(|item| item.slug.as_deref() == Some(slug));
-            if let Some(found) = found {
-                about["connection"] = json!(found.name);
+            let slug = Some(made.slug.as_str());
+            if let Some(found) = page.items.iter().find(|item| item.slug.as_deref() == slug) {
+                made.about.set("connection", &found.name);
             } else if let Some(cursor) = page.next_cursor {
                 // The cursor goes back as it came; a catalog that changed is read no further.
-                let input = json!({
-                    "kind": "continue", "revision": page.revision, "cursor": cursor
-                });
-                let slug = slug.to_string();
-                return self.ask_models(cx, input, ticket, session_id, about, slug);
+                let revision = page.revision;
+                let input = object! { "kind": "continue", "revision": revision, "cursor": cursor };
+                return self.ask_models(cx, input, made);
             }
         }
-        let about = Some(json!({ "maka": about }));
+        let Made {
+            ticket,
+            session_id,
+            title,
+            about,
+            ..
+        } = made;
+        let about = Some(object! { "maka": about });
         cx.answer(Fact::Created {
             ticket,
             session_id,
+            title,
             about,
         });
     }
@@ -222,11 +215,11 @@ impl Maka {
 
     fn ask_list(&mut self, cx: &mut Cx<'_, '_>, listing: Listing) {
         let input = match &listing.cursor {
-            None => json!({ "kind": "list_start" }),
+            None => object! { "kind": "list_start" },
             Some(Cursor {
                 revision, cursor, ..
             }) => {
-                json!({ "kind": "list_continue", "revision": revision, "cursor": cursor })
+                object! { "kind": "list_continue", "revision": revision, "cursor": cursor }
             }
         };
         let ticket = listing.ticket;
@@ -278,7 +271,7 @@ impl Maka {
             let Some(attached) = self.feeds.get(&key) else {
                 continue;
             };
-            let input = json!({ "kind": "get", "sessionId": attached.session_id });
+            let input = object! { "kind": "get", "sessionId": attached.session_id };
             let purpose = Purpose::Title { session: key };
             self.call(
                 cx,

@@ -4,22 +4,26 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::wire::current::{self as w, op};
 use crate::host::Failure;
+use crate::json::Object;
+use crate::object;
 
 fn host(operation: &str, code: &str, message: String) -> Failure {
     Failure {
         rejected: false,
         message,
-        data: json!({ "source": "runtime_host", "operation": operation, "code": code }),
+        data: object! { "source": "runtime_host", "operation": operation, "code": code },
     }
 }
 
-fn extend(mut failure: Failure, key: &str, value: Value) -> Failure {
-    failure.data[key] = value;
-    failure
+fn extend(failure: Failure, key: &str, value: &impl Serialize) -> Failure {
+    Failure {
+        data: failure.data.with(key, value),
+        ..failure
+    }
 }
 
 /// A typed error answer of the Host.
@@ -51,15 +55,15 @@ pub fn interrupted(operation: &str, reason: &str, dispatched: bool) -> Failure {
         format!("The Runtime Host could not be reached for {operation}.")
     };
     let failure = host(operation, "request_interrupted", words);
-    let failure = extend(failure, "reason", json!(reason));
+    let failure = extend(failure, "reason", &reason);
     extend(
         failure,
         "dispatch",
-        json!(if dispatched {
+        &if dispatched {
             "dispatched"
         } else {
             "not_dispatched"
-        }),
+        },
     )
 }
 
@@ -70,7 +74,7 @@ pub fn subscription(reason: &str) -> Failure {
         "subscription_failure",
         format!("The Runtime Host's feed of this session broke ({reason}). Send the prompt again."),
     );
-    extend(failure, "reason", json!(reason))
+    extend(failure, "reason", &reason)
 }
 
 /// A listing that contradicts itself.
@@ -80,7 +84,7 @@ pub fn catalog_read(operation: &str, reason: &str) -> Failure {
         "catalog_read_failure",
         format!("The Runtime Host's answer to {operation} cannot be used ({reason})."),
     );
-    extend(failure, "reason", json!(reason))
+    extend(failure, "reason", &reason)
 }
 
 /// An answer that does not have the shape of its operation.
@@ -95,7 +99,7 @@ pub fn internal(operation: &str) -> Failure {
 /// No connection; the sentence says what to do.
 pub fn connect(reason: &str, sentence: &str) -> Failure {
     let failure = host("connect", "connection_failed", sentence.to_string());
-    extend(failure, "reason", json!(reason))
+    extend(failure, "reason", &reason)
 }
 
 /// The Host speaks another epoch.
@@ -108,12 +112,12 @@ pub fn epoch(hosts: u64) -> Failure {
             w::EPOCH
         ),
     );
-    let failure = extend(failure, "hostEpoch", json!(hosts));
-    extend(failure, "adapterEpoch", json!(w::EPOCH))
+    let failure = extend(failure, "hostEpoch", &hosts);
+    extend(failure, "adapterEpoch", &w::EPOCH)
 }
 
 /// Nobody can say what became of a turn.
-pub fn outcome_unknown(attempts: u64, cause: Option<Value>) -> Failure {
+pub fn outcome_unknown(attempts: u64, cause: Option<Object>) -> Failure {
     let failure = host(
         op::QUERY,
         "outcome_unknown",
@@ -121,9 +125,9 @@ pub fn outcome_unknown(attempts: u64, cause: Option<Value>) -> Failure {
          Look at the session before you send the prompt again."
             .to_string(),
     );
-    let failure = extend(failure, "reason", json!("admission_query_failed"));
-    let failure = extend(failure, "attempts", json!(attempts));
-    extend(failure, "cause", cause.unwrap_or(Value::Null))
+    let failure = extend(failure, "reason", &"admission_query_failed");
+    let failure = extend(failure, "attempts", &attempts);
+    extend(failure, "cause", &cause)
 }
 
 /// A question to the user that the editor cannot show yet.
@@ -135,7 +139,7 @@ pub fn unsupported_interaction(kind: &str) -> Failure {
              nothing was approved, and the session goes on.",
             kind.replace('_', " ")
         ),
-        data: json!({ "source": "adapter", "code": "unsupported_interaction", "kind": kind }),
+        data: object! { "source": "adapter", "code": "unsupported_interaction", "kind": kind },
     }
 }
 
@@ -144,7 +148,7 @@ pub fn prompt_rejected(sentence: &str) -> Failure {
     Failure {
         rejected: true,
         message: sentence.to_string(),
-        data: json!({ "field": "prompt", "reason": "runtime_host_admission_rejected" }),
+        data: object! { "field": "prompt", "reason": "runtime_host_admission_rejected" },
     }
 }
 
@@ -158,7 +162,7 @@ pub fn cursor(reason: &str) -> Failure {
     Failure {
         rejected: true,
         message: message.to_string(),
-        data: json!({ "reason": reason }),
+        data: object! { "reason": reason },
     }
 }
 
@@ -176,7 +180,7 @@ pub fn folder(errno: &str) -> Failure {
     Failure {
         rejected: false,
         message: format!("The folder cannot be read ({errno})."),
-        data: json!({ "source": "filesystem", "operation": "cwd.realpath", "code": errno }),
+        data: object! { "source": "filesystem", "operation": "cwd.realpath", "code": errno },
     }
 }
 

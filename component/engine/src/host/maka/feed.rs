@@ -10,11 +10,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::host::{Failure, Outcome, SessionKey};
 use crate::input::Timer;
 use crate::limits;
+use crate::object;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
@@ -175,10 +175,10 @@ impl Maka {
         attached.feed = Feed::Opening;
         attached.number += 1;
         let feed = attached.number;
-        let input = json!({
+        let input = object! {
             "sessionId": attached.session_id,
-            "transcript": { "kind": "tail", "maxBytes": limits::MAKA_TAIL },
-        });
+            "transcript": object! { "kind": "tail", "maxBytes": limits::MAKA_TAIL },
+        };
         self.call(
             cx,
             op::OPEN,
@@ -265,13 +265,13 @@ impl Maka {
         let Some(id) = self.feeds.get(&key).and_then(|a| a.subscription.clone()) else {
             return;
         };
-        let input = json!({ "subscriptionId": id });
+        let input = object! { "subscriptionId": id };
         self.call(cx, op::RELEASE, input, Purpose::Nobody, None);
     }
 
     fn unsubscribe(&mut self, cx: &mut Cx<'_, '_>, subscription: &str) {
         if self.link.ready().is_some() {
-            let input = json!({ "subscriptionId": subscription });
+            let input = object! { "subscriptionId": subscription };
             self.call(cx, op::CLOSE, input, Purpose::Nobody, None);
         }
     }
@@ -449,7 +449,7 @@ fn check(session_id: &str, text: &str) -> Result<(), Failure> {
             "The prompt is longer than 48 KiB. Put the long part into a file and name its path.",
         ));
     }
-    let content = serde_json::to_vec(&json!({ "text": text })).unwrap_or_default();
+    let content = serde_json::to_vec(&object! { "text": text }).unwrap_or_default();
     if content.len() as u64 > limits::MAKA_TURN_CONTENT {
         return Err(failure::prompt_rejected(
             "The prompt is longer than 52 KiB as JSON. Put the long part into a file and name its path.",

@@ -28,6 +28,10 @@ impl Maka {
             return;
         };
         if let Feed::Hydrating { frames, .. } = &mut attached.feed {
+            // Its pages will fail from now on: that is not what is wrong with it.
+            if frame.kind == kind::CLOSED {
+                return self.closed(cx, key, &frame.reason);
+            }
             if frames.len() as u64 >= limits::MAKA_HELD_FRAMES {
                 return self.recover(cx, key, "slow_consumer");
             }
@@ -108,23 +112,20 @@ impl Maka {
                     _ => self.recover(cx, key, "projection_revision_invalid"),
                 }
             }
-            kind::CLOSED if frame.reason == "slow_consumer" => {
-                self.gone(key);
-                self.recover(cx, key, "slow_consumer");
-            }
-            kind::CLOSED => {
-                self.gone(key);
-                let failure = failure::subscription(&frame.reason);
-                self.feed_failed(cx, key, failure);
-            }
+            kind::CLOSED => self.closed(cx, key, &frame.reason),
             _ => {}
         }
     }
 
     /// The Host closed the subscription itself: there is nothing to close.
-    fn gone(&mut self, key: SessionKey) {
+    fn closed(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, reason: &str) {
         if let Some(subscription) = self.feeds.get_mut(&key).and_then(|a| a.subscription.take()) {
             self.subscriptions.remove(&subscription);
+        }
+        if reason == "slow_consumer" {
+            self.recover(cx, key, "slow_consumer");
+        } else {
+            self.feed_failed(cx, key, failure::subscription(reason));
         }
     }
 

@@ -9,13 +9,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::effect::{Effect, HostDeparture, Level, Target};
 use crate::host::Failure;
 use crate::input::{Channel, HostRefusal, Timer};
 use crate::limits;
 use crate::line::{Line, Lines};
+use crate::object;
 
 use super::calls::{Call, Purpose};
 use super::wire::current::{self as w, op};
@@ -250,6 +250,9 @@ impl Maka {
                 (Line::Whole(line), _) => self.line(cx, line),
             }
             self.pump(cx);
+            while let Some(command) = cx.listener.command() {
+                self.command(cx, command);
+            }
         });
         if self.link.channel() == channel {
             self.link.lines = lines;
@@ -341,7 +344,7 @@ impl Maka {
     fn send_status(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, timeout: Option<u64>) {
         let id = self.calls.number();
         let timer = timeout.map(|after| cx.arm(Due::Call(id), after));
-        let line = w::request(&format!("r{id}"), op::STATUS, json!({}));
+        let line = w::request(&format!("r{id}"), op::STATUS, object! {});
         self.calls.sent(Call {
             id,
             operation: op::STATUS.into(),
@@ -421,21 +424,23 @@ impl Maka {
     /// after too long: everything that waits is refused.
     fn try_again(&mut self, cx: &mut Cx<'_, '_>, failure: Failure) {
         let now = cx.core.now.monotonic;
-        let patient = self
-            .link
-            .lost_at
-            .is_some_and(|at| now < at.saturating_add(limits::MAKA_GIVE_UP_MS));
+        let patience = self.link.lost_at.map_or(0, |at| {
+            at.saturating_add(limits::MAKA_GIVE_UP_MS)
+                .saturating_sub(now)
+        });
         if !self.calls.wanting() || self.ended {
             return;
         }
-        if !patient {
+        if patience == 0 {
             cx.core.note(Level::Warn, failure.message.clone());
             return self.refuse_waiting(cx, &failure);
         }
         let (first, longest) = limits::MAKA_BACKOFF_MS;
+        // The last attempt comes when patience ends, not a doubled pause after that.
         let pause = first
             .saturating_mul(1 << self.link.attempts.min(16))
-            .min(longest);
+            .min(longest)
+            .min(patience);
         self.link.attempts += 1;
         let timer = cx.arm(Due::Backoff, pause);
         self.link.state = State::Waiting { timer };

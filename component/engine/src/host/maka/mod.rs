@@ -223,9 +223,19 @@ impl Maka {
         self.pump(cx);
     }
 
-    /// A timer trapped: the safe answer for every kind of timer is a fresh connection.
-    pub fn timer_poisoned(&mut self, cx: &mut Cx<'_, '_>) {
+    /// A timer trapped: the connection starts afresh, and what waited for the timer alone
+    /// goes on as after a failed attempt.
+    pub fn timer_poisoned(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
         self.drop_link(cx, "poisoned_timer");
+        match due {
+            Due::Call(id) => self.call_overdue(cx, id),
+            Due::Recover { session, .. } => self.recover(cx, session, "connection_closed"),
+            Due::Admission { session } => self.query_poisoned(cx, session),
+            Due::Titles => self.naming = None,
+            // The connection's own timers went with it.
+            Due::Connect | Due::Backoff | Due::Poll | Due::Probe | Due::Stable => {}
+            Due::Recovered { .. } => {}
+        }
         self.pump(cx);
     }
 
@@ -331,14 +341,7 @@ impl Maka {
         match purpose {
             Purpose::Status => self.status(cx, answer),
             Purpose::Create { ticket, session_id } => self.created(cx, ticket, session_id, answer),
-            Purpose::Models {
-                ticket,
-                session_id,
-                about,
-                slug,
-            } => {
-                self.models(cx, ticket, session_id, about, &slug, answer);
-            }
+            Purpose::Models(made) => self.models(cx, made, answer),
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
             Purpose::Title { session } => self.title(cx, session, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),

@@ -11,11 +11,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::effect::Level;
 use crate::host::{Fact, SessionKey};
 use crate::limits;
+use crate::object;
 use crate::projection::{Call, Speaker, ToolFact};
 
 use super::calls::Purpose;
@@ -155,11 +155,11 @@ impl Maka {
         } else {
             walk.anchor
         };
-        let input = json!({
+        let input = object! {
             "subscriptionId": attached.subscription, "source": "durable", "direction": "newer",
             "throughSequence": walk.through, "cursor": walk.cursor, "anchorSequence": anchor,
             "maxBytes": limits::MAKA_PAGE,
-        });
+        };
         let purpose = Purpose::Page {
             session: key,
             feed: attached.number,
@@ -367,12 +367,12 @@ impl Maka {
             }
             hydration.overlay_cursor = next.map(ToString::to_string);
             if hydration.overlay_cursor.is_some() {
-                let input = json!({
+                let input = object! {
                     "subscriptionId": attached.subscription, "source": "overlay",
                     "direction": "older", "throughSequence": hydration.through,
-                    "cursor": hydration.overlay_cursor, "anchorSequence": null,
+                    "cursor": hydration.overlay_cursor, "anchorSequence": None::<u64>,
                     "maxBytes": limits::MAKA_PAGE,
-                });
+                };
                 let purpose = Purpose::Page { session: key, feed };
                 return self.call(cx, op::PAGE, input, purpose, None);
             }

@@ -12,6 +12,7 @@ use super::failure;
 use super::wire::current as w;
 use crate::host::{Failure, Outcome};
 use crate::input::Timer;
+use crate::json::Object;
 use crate::limits;
 
 /// A turn of ours.
@@ -62,7 +63,7 @@ pub struct Query {
     /// The pause before the next.
     pub pause: Option<Timer>,
     /// Data of the last failure.
-    pub cause: Option<serde_json::Value>,
+    pub cause: Option<Object>,
 }
 
 /// How a turn ended, as the Host says.
@@ -205,7 +206,7 @@ impl Turn {
 
     /// A question what became of it failed. Gives the pause before the next in
     /// milliseconds; after the last there is none, and nobody can say.
-    pub fn query_failed(&mut self, cause: serde_json::Value) -> Option<u64> {
+    pub fn query_failed(&mut self, cause: Object) -> Option<u64> {
         let Admission::Unknown(query) = &mut self.admission else {
             return None;
         };
@@ -220,20 +221,25 @@ impl Turn {
     }
 
     /// What is due.
-    pub fn step(&mut self) -> Step {
-        match &mut self.stop {
+    pub fn step(&self) -> Step {
+        match &self.stop {
             Stop::No => self.step_unstopped(),
             Stop::Wanted => match (&self.admission, &self.ended) {
                 (Admission::Admitted { run_id }, None) => Step::SendStop(run_id.clone()),
                 (Admission::Asked | Admission::Unknown(_), None) => Step::Wait,
                 // Ended, never sent, certainly refused, or untold: there is nothing to stop.
-                _ => Step::Settle(self.given_up(None)),
+                _ => Step::Settle(self.given_up()),
             },
             Stop::Sent => Step::Wait,
-            Stop::Done(failure) => {
-                let failure = failure.take();
-                Step::Settle(self.given_up(failure))
-            }
+            Stop::Done(_) => Step::Settle(self.given_up()),
+        }
+    }
+
+    /// Why it may still run: its Stop failed, or nobody can say whether it was admitted.
+    pub fn unstopped(&self) -> Option<&Failure> {
+        match (&self.admission, &self.stop) {
+            (Admission::Untold(failure), _) | (_, Stop::Done(Some(failure))) => Some(failure),
+            _ => None,
         }
     }
 
@@ -253,18 +259,12 @@ impl Turn {
     }
 
     /// The outcome after a Stop: an unknown admission is worse news than what broke it.
-    fn given_up(&self, stop: Option<Failure>) -> Outcome {
-        let untold = match &self.admission {
-            Admission::Untold(failure) => Some(failure.clone()),
-            _ => None,
-        };
-        match &self.breaking {
-            Some(breaking) => Outcome::Broken {
-                failure: untold.unwrap_or(breaking.clone()),
+    fn given_up(&self) -> Outcome {
+        match (&self.breaking, &self.admission) {
+            (Some(_), Admission::Untold(failure)) | (Some(failure), _) => Outcome::Broken {
+                failure: failure.clone(),
             },
-            None => Outcome::Stopped {
-                failure: untold.or(stop),
-            },
+            (None, _) => Outcome::Stopped,
         }
     }
 }

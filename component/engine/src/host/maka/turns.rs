@@ -1,10 +1,9 @@
 //! Moves turns along: sends what [`Turn::step`] says is due, takes in what comes back.
 
-use serde_json::json;
-
 use crate::effect::Level;
 use crate::host::{Fact, Outcome, SessionKey};
 use crate::limits;
+use crate::object;
 
 use super::calls::Purpose;
 use super::feed::Feed;
@@ -27,11 +26,11 @@ impl Maka {
         turn.admission = Admission::Asked;
         turn.cut = attached.watermark;
         attached.reading.begin(turn.cut);
-        let input = json!({
+        let input = object! {
             "sessionId": attached.session_id,
             "turnId": turn.id,
-            "content": { "text": core::mem::take(&mut turn.text) },
-        });
+            "content": object! { "text": core::mem::take(&mut turn.text) },
+        };
         let purpose = Purpose::Start {
             session: key,
             turn_id: turn.id.clone(),
@@ -90,7 +89,7 @@ impl Maka {
             return;
         };
         let Some(turn) = &attached.turn else { return };
-        let input = json!({ "sessionId": attached.session_id, "turnId": turn.id });
+        let input = object! { "sessionId": attached.session_id, "turnId": turn.id };
         let purpose = Purpose::Query {
             session: key,
             turn_id: turn.id.clone(),
@@ -117,6 +116,21 @@ impl Maka {
             && query.pause.take().is_some()
         {
             self.query(cx, key);
+        }
+    }
+
+    /// The pause before the next question trapped: that question counts as failed.
+    pub(super) fn query_poisoned(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let turn = self
+            .feeds
+            .get(&key)
+            .and_then(|attached| attached.turn.as_ref());
+        if let Some(turn_id) = turn.map(|turn| turn.id.clone()) {
+            let answer = Answer::Lost {
+                dispatched: false,
+                reason: "poisoned_timer",
+            };
+            self.queried(cx, key, &turn_id, answer);
         }
     }
 
@@ -177,9 +191,9 @@ impl Maka {
         if !root.live || Some(root.turn_id.as_str()) == ours {
             return;
         }
-        let input = json!({
+        let input = object! {
             "sessionId": attached.session_id, "turnId": root.turn_id, "runId": root.run_id
-        });
+        };
         attached.foreign_stops += 1;
         let purpose = Purpose::StopForeign { session: key };
         self.call(cx, op::STOP, input, purpose, Some(limits::MAKA_STOP_MS));
@@ -250,9 +264,9 @@ impl Maka {
                     session: key,
                     turn_id: turn.id.clone(),
                 };
-                let input = json!({
+                let input = object! {
                     "sessionId": attached.session_id, "turnId": turn.id, "runId": run_id
-                });
+                };
                 self.call(cx, op::STOP, input, purpose, Some(limits::MAKA_STOP_MS));
             }
             Step::Reread => self.read_on(cx, key),
@@ -274,10 +288,7 @@ impl Maka {
         {
             cx.core.disarm(timer);
         }
-        if let Outcome::Stopped {
-            failure: Some(failure),
-        } = &outcome
-        {
+        if let Some(failure) = turn.unstopped() {
             attached.stop_failure = Some(failure.clone());
         }
         attached.reading.interrupt();
@@ -302,7 +313,7 @@ impl Maka {
             .get(&key)
             .is_some_and(|attached| attached.turn.is_some())
         {
-            self.settle(cx, key, Outcome::Stopped { failure: None });
+            self.settle(cx, key, Outcome::Stopped);
         }
         if let Some(attached) = self.feeds.get_mut(&key) {
             attached.foreign_stops = 0;

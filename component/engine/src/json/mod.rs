@@ -3,6 +3,10 @@
 //! Touches only the buffer that it is given. Invariant: whatever goes in, what is written
 //! holds no line end of any kind, so that one message stays one line for every reader.
 
+mod object;
+
+pub use object::Object;
+
 use alloc::vec::Vec;
 use core::fmt;
 

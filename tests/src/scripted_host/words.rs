@@ -1,0 +1,95 @@
+//! Shapes of the wire of epoch 39, as the recordings have them, short of what Airlock
+//! does not read.
+//!
+//! Pure.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+/// The answer to `hello`.
+pub fn greeting(epoch: &str, state: &str) -> Value {
+    json!({ "kind": "accepted", "rootId": "root", "hostEpoch": epoch, "compatibilityEpoch": 39,
+            "compositionId": "maka.interactive", "state": state })
+}
+
+/// A session of the catalog, just made.
+pub fn session(id: &Value, cwd: &Value) -> Value {
+    json!({ "id": id, "revision": 1, "workspace": { "target": { "kind": "host_path", "path": cwd },
+            "hostCwd": cwd }, "createdAt": 1_796_027_169_767_u64, "lastUsedAt": 1_796_027_169_767_u64,
+            "name": "New Chat", "llmConnectionSlug": "mock", "model": "mock-model" })
+}
+
+/// The connection catalog, one page.
+pub fn models() -> Value {
+    json!({ "kind": "page", "revision": 1, "nextCursor": null,
+            "items": [{ "kind": "connection", "slug": "mock", "name": "Mock" }] })
+}
+
+/// A turn as a snapshot or an answer tells it; `more` are the keys of its status.
+pub fn turn(session: &str, turn: &str, run: &str, status: &str, more: &Value) -> Value {
+    let mut told = json!({ "sessionId": session, "turnId": turn, "runId": run, "status": status });
+    if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
+        told.extend(more.clone());
+    }
+    told
+}
+
+/// A question to the user.
+pub fn interaction(turn: &str, kind: &str) -> Value {
+    json!({ "schemaVersion": 1, "interactionId": "i1", "turnId": turn, "runId": "run-1", "revision": 1,
+            "status": "pending", "outcome": null, "request": { "kind": kind } })
+}
+
+/// A snapshot of a session.
+pub fn snapshot(session: &str, revision: u64, root: &Value, pending: &[Value]) -> Value {
+    json!({ "schemaVersion": 4, "session": { "sessionId": session, "metadataRevision": 1, "status": "active" },
+            "projectionRevision": revision, "rootTurn": root, "goal": null,
+            "interactions": { "pending": pending } })
+}
+
+/// A whole durable row, as a fragment.
+pub fn durable(sequence: u64, row: &Value) -> Value {
+    let text = row.to_string();
+    json!({ "kind": "durable", "sequence": sequence, "byteOffset": 0, "totalBytes": text.len(),
+            "payloadDigest": null, "data": STANDARD.encode(text) })
+}
+
+/// A whole overlay row, as a fragment.
+pub fn overlay(index: u64, row: &Value) -> Value {
+    let text = row.to_string();
+    json!({ "kind": "overlay", "messageIndex": index, "byteOffset": 0, "totalBytes": text.len(),
+            "data": STANDARD.encode(text) })
+}
+
+/// A page.
+pub fn page(fragments: &[Value], next: Option<&str>) -> Value {
+    json!({ "kind": "page", "fragments": fragments, "nextCursor": next })
+}
+
+/// An `assistant` row.
+pub fn assistant(turn: &str, id: &str, text: &str) -> Value {
+    json!({ "type": "assistant", "id": id, "turnId": turn, "ts": 1, "text": text, "modelId": "mock-model" })
+}
+
+/// A `turn_state` row.
+pub fn turn_state(turn: &str, status: &str, more: &Value) -> Value {
+    let mut row = json!({ "type": "turn_state", "id": format!("{turn}-{status}"), "turnId": turn, "ts": 1,
+                          "status": status });
+    if let (Value::Object(row), Value::Object(more)) = (&mut row, more) {
+        row.extend(more.clone());
+    }
+    row
+}
+
+/// A `tool_call` row of Bash.
+pub fn tool_call(turn: &str, id: &str) -> Value {
+    json!({ "type": "tool_call", "id": id, "turnId": turn, "ts": 1, "toolName": "Bash",
+            "args": { "command": "ls" }, "activityKind": "command" })
+}
+
+/// A `tool_result` row of text.
+pub fn tool_result(turn: &str, id: &str, text: &str) -> Value {
+    json!({ "type": "tool_result", "id": format!("{id}-result"), "turnId": turn, "ts": 1, "toolUseId": id,
+            "isError": false, "content": { "kind": "text", "text": text } })
+}

@@ -1,0 +1,169 @@
+//! Removes one rule after the other, in a copy of the sources, and shows which test
+//! notices. A rule that no test misses, or whose place was not found, fails the command.
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::{Failed, cargo, program, root};
+
+/// A rule, and how its removal looks.
+struct Mutation {
+    rule: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// Test files of airlock-tests that guard it.
+    tests: &'static [&'static str],
+}
+
+const TABLE: &[Mutation] = &[
+    Mutation {
+        rule: "prefix rule: text that was shown is never rewritten",
+        file: "component/engine/src/projection/message.rs",
+        from: ".strip_prefix(self.shown.text.as_str())\n            .ok_or(Failure::UnsupportedStreamRevision)?",
+        to: ".get(self.shown.text.len()..)\n            .unwrap_or_default()",
+        tests: &["turn_end"],
+    },
+    Mutation {
+        rule: "sequence check: a feed with a gap is read anew",
+        file: "component/engine/src/host/maka/frames.rs",
+        from: "if frame.sequence != attached.next_sequence {",
+        to: "if frame.sequence < attached.next_sequence {",
+        tests: &["recovery"],
+    },
+    Mutation {
+        rule: "cancel latch: after a cancel nothing is shown and the answer is cancelled",
+        file: "component/engine/src/session/prompt.rs",
+        from: "        self.fate = Fate::Cancelled;\n",
+        to: "",
+        tests: &["cancel"],
+    },
+    Mutation {
+        rule: "final reread: everything stored is read once more before end_turn",
+        file: "component/engine/src/host/maka/turn.rs",
+        from: "self.finale = Finale::Due;\n        }\n        self.ended",
+        to: "self.finale = Finale::Done;\n        }\n        self.ended",
+        tests: &["reading"],
+    },
+    Mutation {
+        rule: "exactly one Stop",
+        file: "component/engine/src/host/maka/turns.rs",
+        from: "                turn.stop = Stop::Sent;\n",
+        to: "",
+        tests: &["cancel"],
+    },
+    Mutation {
+        rule: "poison: an input that trapped is answered",
+        file: "component/engine/src/lib.rs",
+        from: "Input::Poison(origin) => self.poison(origin),",
+        to: "Input::Poison(_) => {}",
+        tests: &["poison"],
+    },
+];
+
+/// Runs the table.
+///
+/// # Errors
+/// When a rule is not guarded, or the table does not fit the sources any more.
+pub fn run() -> Result<(), Failed> {
+    let copy = root().join("target/mutants/source");
+    let built = root().join("target/mutants/target");
+    fresh_copy(&copy)?;
+    let guards: Vec<&str> = TABLE
+        .iter()
+        .flat_map(|mutation| mutation.tests)
+        .copied()
+        .collect();
+    if let Some(failed) = first_failure(&copy, &built, &guards)? {
+        return Err(Failed(format!(
+            "the sources are not green before any mutation: {failed}"
+        )));
+    }
+    let mut unguarded = Vec::new();
+    for mutation in TABLE {
+        let path = copy.join(mutation.file);
+        let whole = fs::read_to_string(&path)?;
+        if whole.matches(mutation.from).count() != 1 {
+            let file = mutation.file;
+            return Err(Failed(format!(
+                "{file} does not hold \"{}\" once",
+                mutation.from
+            )));
+        }
+        fs::write(&path, whole.replace(mutation.from, mutation.to))?;
+        let noticed = first_failure(&copy, &built, mutation.tests)?;
+        fs::write(&path, whole)?;
+        println!(
+            "{}\n    without it fails: {}",
+            mutation.rule,
+            noticed.as_deref().unwrap_or("NOTHING")
+        );
+        if noticed.is_none() {
+            unguarded.push(mutation.rule);
+        }
+    }
+    if unguarded.is_empty() {
+        println!("{} rules, each guarded", TABLE.len());
+        return Ok(());
+    }
+    Err(Failed(format!(
+        "not guarded by any test: {}",
+        unguarded.join("; ")
+    )))
+}
+
+/// The sources as git knows them, with what is not committed yet.
+fn fresh_copy(copy: &Path) -> Result<(), Failed> {
+    if copy.exists() {
+        fs::remove_dir_all(copy)?;
+    }
+    let list = ["ls-files", "--cached", "--others", "--exclude-standard"];
+    let listed = program("git").args(list).output()?;
+    for name in String::from_utf8_lossy(&listed.stdout).lines() {
+        let from = root().join(name);
+        let to = copy.join(name);
+        if !from.is_file() {
+            continue;
+        }
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::copy(from, to)?;
+    }
+    Ok(())
+}
+
+/// The first test of these files that fails; that they do not build is no answer.
+fn first_failure(copy: &Path, built: &Path, tests: &[&str]) -> Result<Option<String>, Failed> {
+    let mut words = vec![
+        "test",
+        "--package",
+        "airlock-tests",
+        "--no-default-features",
+    ];
+    for test in tests {
+        words.extend(["--test", test]);
+    }
+    let quiet = |words: &[&str]| {
+        cargo(words.iter().copied())
+            .within(copy)
+            .env("CARGO_TARGET_DIR", built)
+    };
+    let build: Vec<&str> = words.iter().copied().chain(["--no-run"]).collect();
+    quiet(&build).done()?;
+    words.push("--no-fail-fast");
+    let output = quiet(&words).output()?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let failed = printed
+        .lines()
+        .find_map(|line| line.strip_suffix(" ... FAILED"));
+    let failed = failed.and_then(|line| line.strip_prefix("test "));
+    Ok(Some(
+        failed
+            .unwrap_or("the run itself (it may have hung or crashed)")
+            .to_string(),
+    ))
+}
