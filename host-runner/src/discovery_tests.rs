@@ -1,12 +1,11 @@
 //! One test a check, in folders of its own: no test looks at the user's real Hosts.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::fs::FlockOperation;
 use rustix::process::Uid;
 use serde_json::{Value, json};
 
@@ -488,10 +487,10 @@ fn given_a_host_that_was_killed_when_looked_for_then_stale() {
 fn given_a_host_of_another_process_namespace_when_it_holds_its_lock_then_it_is_living() {
     let world = World::new();
     world.register("pid", json!(dead_pid()));
-    let lock = File::create(world.control().join("owner.lock")).unwrap();
+    let lock = fs::File::create(world.control().join("owner.lock")).unwrap();
     assert_eq!(world.find(), Err(Problem::Stale));
 
-    rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     assert!(world.find().is_ok());
 }
 
