@@ -39,7 +39,9 @@ fn counted(deltas: u64) -> Measured<f64> {
         .args([DELTAS, &deltas.to_string()])
         .output()?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let collected = said.lines().find_map(|line| line.split_once("Collected : "));
+    let collected = said
+        .lines()
+        .find_map(|line| line.split_once("Collected : "));
     let (_, number) = collected.ok_or_else(|| format!("valgrind counted nothing: {said}"))?;
     Ok(number.trim().parse()?)
 }

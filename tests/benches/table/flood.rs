@@ -42,9 +42,18 @@ pub fn rows(table: &mut Table) -> Measured<()> {
         floor.push(through_the_relay(deltas)?);
     }
     let (whole, floor) = (share(&whole, 0.5), share(&floor, 0.5));
-    table.plain("10,000 deltas, plain relay (the floor)", Unit::Millis, floor);
+    table.plain(
+        "10,000 deltas, plain relay (the floor)",
+        Unit::Millis,
+        floor,
+    );
     table.plain("10,000 deltas, whole process", Unit::Millis, whole);
-    table.judged("10,000 deltas, whole process / floor", Unit::Times, 6.0, whole / floor);
+    table.judged(
+        "10,000 deltas, whole process / floor",
+        Unit::Times,
+        6.0,
+        whole / floor,
+    );
     Ok(())
 }
 
@@ -60,7 +69,10 @@ fn through_the_program(program: &Path) -> Measured<(f64, Vec<u8>)> {
     agent.initialize()?;
     let session = agent.session()?;
     let prompt = [json!({ "type": "text", "text": "go" })];
-    agent.ask("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
+    agent.ask(
+        "session/prompt",
+        &json!({ "sessionId": session, "prompt": prompt }),
+    )?;
     runs.recv()?;
     let before = processor(agent.id())?;
     go.send(())?;
@@ -70,7 +82,10 @@ fn through_the_program(program: &Path) -> Measured<(f64, Vec<u8>)> {
         return Err(format!("{DELTAS} deltas became {updates} updates and {answer}").into());
     }
     drop(agent);
-    Ok((spent, host.join().map_err(|_| "the Host by hand panicked")??))
+    Ok((
+        spent,
+        host.join().map_err(|_| "the Host by hand panicked")??,
+    ))
 }
 
 /// Plays the Host, and writes all deltas at once when told to go.
@@ -139,5 +154,10 @@ fn listen(folder: &Path) -> Measured<(String, UnixListener)> {
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(folder, Permissions::from_mode(0o700))?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-    Ok((path.to_str().ok_or("the temporary folder has no plain name")?.to_owned(), listener))
+    Ok((
+        path.to_str()
+            .ok_or("the temporary folder has no plain name")?
+            .to_owned(),
+        listener,
+    ))
 }

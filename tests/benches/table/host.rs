@@ -92,7 +92,11 @@ impl Host {
     fn delta(&mut self, out: &mut String) {
         const WORDS: &str = "and so the answer goes on, word by word, as models write";
         // The end of a paragraph now and then: an escape is what makes a text not plain.
-        let (end, units) = if self.deltas % 16 == 15 { ("\\n", 1) } else { ("", 0) };
+        let (end, units) = if self.deltas % 16 == 15 {
+            ("\\n", 1)
+        } else {
+            ("", 0)
+        };
         let head = format!(
             r#"{{"kind":"subscription.session_delta","hostEpoch":"{EPOCH}","subscriptionId":"{SUBSCRIPTION}","sequence":{},"sessionId":"{}","delta":{{"kind":"text","turnId":"{}","runId":"{RUN}","messageId":"message-{:04}","startOffset":{},"text":""#,
             self.sequence,
@@ -141,5 +145,8 @@ fn text(value: &Value) -> String {
 }
 
 fn lines(frames: impl IntoIterator<Item = Value>) -> String {
-    frames.into_iter().map(|frame| format!("{frame}\n")).collect()
+    frames
+        .into_iter()
+        .map(|frame| format!("{frame}\n"))
+        .collect()
 }

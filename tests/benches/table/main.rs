@@ -29,7 +29,10 @@ type Measured<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     // Cargo says `--bench` to every benchmark.
-    let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<String> = env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words[..] {
         [flood::RELAY, socket] => flood::relay(socket),
@@ -55,7 +58,10 @@ fn print(wanted: &[&str]) -> Measured<()> {
         ("flood", flood::rows),
         ("count", count::rows),
     ];
-    if let Some(unknown) = wanted.iter().find(|word| PARTS.iter().all(|(name, _)| name != *word)) {
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|word| PARTS.iter().all(|(name, _)| name != *word))
+    {
         return Err(format!("there are no rows named {unknown}").into());
     }
     let mut table = Table::default();

@@ -24,7 +24,14 @@ pub fn program() -> Measured<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         // Both packages, so that cargo sees the features with which all is built already.
         let built = Command::new(cargo)
-            .args(["build", "--quiet", "--release", "--locked", "--bin", "host-runner"])
+            .args([
+                "build",
+                "--quiet",
+                "--release",
+                "--locked",
+                "--bin",
+                "host-runner",
+            ])
             .args(["--package", "host-runner", "--package", "airlock-tests"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status()?;
@@ -34,7 +41,9 @@ pub fn program() -> Measured<PathBuf> {
     }
     let own = std::env::current_exe()?;
     let folder = own.ancestors().find(|folder| folder.ends_with("release"));
-    let program = folder.map(|folder| folder.join("host-runner")).filter(|path| path.exists());
+    let program = folder
+        .map(|folder| folder.join("host-runner"))
+        .filter(|path| path.exists());
     Ok(program.ok_or("host-runner is not where cargo builds this benchmark")?)
 }
 
@@ -53,7 +62,12 @@ impl Agent {
     /// When it does not start.
     pub fn start(program: &Path, args: &[&str]) -> Measured<Agent> {
         let (child, input, output) = piped(Command::new(program).args(args))?;
-        Ok(Agent { child, input, output: BufReader::new(output), asked: 0 })
+        Ok(Agent {
+            child,
+            input,
+            output: BufReader::new(output),
+            asked: 0,
+        })
     }
 
     /// Asks, and does not wait for the answer.
@@ -62,7 +76,8 @@ impl Agent {
     /// When the agent is gone.
     pub fn ask(&mut self, method: &str, params: &Value) -> Measured<()> {
         self.asked += 1;
-        let asked = json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        let asked =
+            json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
         Ok(self.input.write_all(format!("{asked}\n").as_bytes())?)
     }
 
@@ -102,7 +117,10 @@ impl Agent {
     /// # Errors
     /// As [`Agent::answer`].
     pub fn initialize(&mut self) -> Measured<Value> {
-        self.get("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))
+        self.get(
+            "initialize",
+            &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+        )
     }
 
     /// Opens a session; its id.
@@ -132,7 +150,10 @@ impl Drop for Agent {
 /// # Errors
 /// When it does not start.
 pub fn piped(command: &mut Command) -> Measured<(Child, ChildStdin, ChildStdout)> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
     match (child.stdin.take(), child.stdout.take()) {
         (Some(input), Some(output)) => Ok((child, input, output)),
         _ => Err("a process has no pipes".into()),
@@ -162,7 +183,11 @@ fn threads(process: u32) -> Measured<u64> {
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {
         // A thread may end between two looks.
         let said = fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
-        sum += said.split(' ').next().and_then(|spent| spent.parse::<u64>().ok()).unwrap_or(0);
+        sum += said
+            .split(' ')
+            .next()
+            .and_then(|spent| spent.parse::<u64>().ok())
+            .unwrap_or(0);
     }
     Ok(sum)
 }
@@ -175,5 +200,8 @@ pub fn resident(process: u32) -> Measured<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    Ok(kibibytes.ok_or("the system does not tell resident memory")?.parse::<f64>()? * 1024.0)
+    Ok(kibibytes
+        .ok_or("the system does not tell resident memory")?
+        .parse::<f64>()?
+        * 1024.0)
 }

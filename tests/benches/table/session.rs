@@ -44,17 +44,26 @@ impl Session {
             host: Host::default(),
             channel: 0,
             id: String::new(),
-            now: Instant { monotonic: 0, wall: 1_800_000_000_000 },
+            now: Instant {
+                monotonic: 0,
+                wall: 1_800_000_000_000,
+            },
             sent: 0,
             said: Vec::new(),
             asked: 0,
         };
         session.call(Vec::new())?;
-        session.ask("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))?;
+        session.ask(
+            "initialize",
+            &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+        )?;
         session.answer()?;
         session.ask("session/new", &json!({ "cwd": "/tmp", "mcpServers": [] }))?;
         let made = session.answer()?;
-        session.id = made["sessionId"].as_str().ok_or("no session was made")?.to_owned();
+        session.id = made["sessionId"]
+            .as_str()
+            .ok_or("no session was made")?
+            .to_owned();
         Ok(session)
     }
 
@@ -73,7 +82,11 @@ impl Session {
     /// # Errors
     /// When the adapter fails.
     pub fn chunks(&mut self, number: u64) -> Vec<Vec<u8>> {
-        self.host.deltas(number).chunks(CHUNK).map(<[u8]>::to_vec).collect()
+        self.host
+            .deltas(number)
+            .chunks(CHUNK)
+            .map(<[u8]>::to_vec)
+            .collect()
     }
 
     /// Gives one chunk to the adapter; how long that took, and how many updates came of it.
@@ -114,19 +127,31 @@ impl Session {
 
     fn ask(&mut self, method: &str, params: &Value) -> Measured<()> {
         self.asked += 1;
-        let asked = json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
-        self.call(vec![Input::Acp(AcpArrival::Bytes(format!("{asked}\n").into_bytes()))])
+        let asked =
+            json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        self.call(vec![Input::Acp(AcpArrival::Bytes(
+            format!("{asked}\n").into_bytes(),
+        ))])
     }
 
     /// The answer to what was asked last.
     fn answer(&mut self) -> Measured<Value> {
-        let answered = self.said.drain(..).find(|message| message["id"] == self.asked);
+        let answered = self
+            .said
+            .drain(..)
+            .find(|message| message["id"] == self.asked);
         let answer = answered.ok_or("a request was not answered")?;
-        Ok(answer.get("result").ok_or_else(|| answer.to_string())?.clone())
+        Ok(answer
+            .get("result")
+            .ok_or_else(|| answer.to_string())?
+            .clone())
     }
 
     fn host_says(&mut self, said: String) -> Measured<()> {
-        self.call(vec![Input::Host((self.channel, HostArrival::Bytes(said.into_bytes())))])
+        self.call(vec![Input::Host((
+            self.channel,
+            HostArrival::Bytes(said.into_bytes()),
+        ))])
     }
 
     /// Makes a call, and every further one that its effects lead to.
@@ -143,7 +168,10 @@ impl Session {
                 }
                 Effect::Host((channel, HostDeparture::Open(_))) => {
                     self.channel = channel;
-                    self.call(vec![Input::Host((channel, HostArrival::Opened(Vec::new())))])?;
+                    self.call(vec![Input::Host((
+                        channel,
+                        HostArrival::Opened(Vec::new()),
+                    ))])?;
                 }
                 Effect::Host((_, HostDeparture::Bytes(bytes))) => {
                     for line in std::str::from_utf8(&bytes)?.lines() {

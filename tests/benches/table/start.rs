@@ -28,9 +28,22 @@ pub fn rows(table: &mut Table) -> Measured<()> {
         spent.push(processor(agent.id())?);
     }
     let (elapsed, spent) = (&elapsed[1..], &spent[1..]);
-    table.judged("start to `initialize`, p50", Unit::Millis, 20.0, share(elapsed, 0.5));
-    table.plain("start to `initialize`, p90", Unit::Millis, share(elapsed, 0.9));
-    table.plain("start to `initialize`, processor time, p50", Unit::Millis, share(spent, 0.5));
+    table.judged(
+        "start to `initialize`, p50",
+        Unit::Millis,
+        20.0,
+        share(elapsed, 0.5),
+    );
+    table.plain(
+        "start to `initialize`, p90",
+        Unit::Millis,
+        share(elapsed, 0.9),
+    );
+    table.plain(
+        "start to `initialize`, processor time, p50",
+        Unit::Millis,
+        share(spent, 0.5),
+    );
     Ok(())
 }
 
@@ -42,7 +55,12 @@ pub fn memory_rows(table: &mut Table) -> Measured<()> {
     let mut agent = Agent::start(&program()?, &EMBEDDED)?;
     agent.initialize()?;
     let first = resident(agent.id())?;
-    table.judged("memory after `initialize`", Unit::Mebibytes, 25.0, first / MEBIBYTE);
+    table.judged(
+        "memory after `initialize`",
+        Unit::Mebibytes,
+        25.0,
+        first / MEBIBYTE,
+    );
     // The first session also opens the connection to the Host.
     agent.session()?;
     let before = resident(agent.id())?;

@@ -50,7 +50,12 @@ impl Table {
 
     /// A row that says something else.
     pub fn words(&mut self, what: &str, figure: String) {
-        self.0.push(Row { what: what.to_owned(), goal: String::new(), figure, verdict: "" });
+        self.0.push(Row {
+            what: what.to_owned(),
+            goal: String::new(),
+            figure,
+            verdict: "",
+        });
     }
 }
 
@@ -71,10 +76,20 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["what", "goal", "figure", ""].map(str::to_owned);
         let rows = self.0.iter().map(|row| {
-            [row.what.clone(), row.goal.clone(), row.figure.clone(), row.verdict.to_owned()]
+            [
+                row.what.clone(),
+                row.goal.clone(),
+                row.figure.clone(),
+                row.verdict.to_owned(),
+            ]
         });
         let rows: Vec<[String; 4]> = [head].into_iter().chain(rows).collect();
-        let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+        let width = |at: usize| {
+            rows.iter()
+                .map(|row| row[at].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
         let [what, goal, figure, verdict] = [0, 1, 2, 3].map(width);
         for (at, [a, b, c, d]) in rows.iter().enumerate() {
             writeln!(f, "| {a:what$} | {b:goal$} | {c:>figure$} | {d:verdict$} |")?;

@@ -67,7 +67,8 @@ const TABLE: &[Mutation] = &[
 /// When a rule is not guarded, or the table does not fit the sources any more.
 pub fn run() -> Result<(), Failed> {
     let copy = root().join("target/mutants/source");
-    let built = root().join("target/mutants/target");
+    // The same folder as ever: what comes from the registry is not built again.
+    let built = root().join("target");
     fresh_copy(&copy)?;
     let guards: Vec<&str> = TABLE
         .iter()
