@@ -352,11 +352,11 @@ fn reopened(number: &str) -> (RecordedHost, String) {
                     .to_owned();
             }
         }
-        let second = recording.steps.iter().filter_map(|step| match step {
+        let mut opens = recording.steps.iter().filter_map(|step| match step {
             Step::Client(it) if it.operation() == Some("subscription.open") => Some(it.n),
             _ => None,
         });
-        if second.skip(1).next() == Some(frame.n) {
+        if opens.nth(1) == Some(frame.n) {
             break;
         }
     }

@@ -115,7 +115,7 @@ impl<P: Peer> Desk<P> {
             match effect {
                 Effect::Acp(AcpDeparture::Bytes(bytes)) => self.editor_gets(&bytes),
                 Effect::Acp(AcpDeparture::Finish) => self.editor_finished = true,
-                Effect::Host(channel, departure) => self.to_wire(channel, departure),
+                Effect::Host(channel, departure) => self.departs(channel, departure),
                 Effect::File(handle, departure) => {
                     let answer = self
                         .files
@@ -155,7 +155,7 @@ impl<P: Peer> Desk<P> {
         }
     }
 
-    fn to_wire(&mut self, channel: Channel, departure: HostDeparture) {
+    fn departs(&mut self, channel: Channel, departure: HostDeparture) {
         match departure {
             HostDeparture::Open(target) => {
                 let arrival = match self.host.open(&target) {
