@@ -97,6 +97,9 @@ fn lint() -> Result<(), Failed> {
 
 fn twins(rest: &[String]) -> Result<(), Failed> {
     ensure_wasm_target()?;
+    // The targets that cargo-component knows; it would fetch them unasked.
+    let targets = ["target", "add", "wasm32-unknown-unknown", "wasm32-wasip1"];
+    run::program("rustup").args(targets).done()?;
     if rest.iter().any(|word| word == "--install") {
         let version = ["--version", "0.21.1", "--locked"];
         cargo(["install", "cargo-component"]).args(version).done()?;
@@ -107,7 +110,7 @@ fn twins(rest: &[String]) -> Result<(), Failed> {
         "--features",
         "cargo-component",
         "--test",
-        "twins",
+        "parity_cargo_component",
     ];
     cargo(["test", "--release", "--locked"]).args(only).done()
 }
