@@ -280,3 +280,24 @@ fn given_a_host_gone_for_good_when_closed_then_prompt_and_close_are_answered_wit
         );
     });
 }
+
+/// 14, step 3: updates are suppressed from the request on, also a name that comes late.
+#[test]
+fn given_a_close_under_way_when_a_new_name_comes_then_it_is_not_told() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        let session = scene.session.clone();
+        let changed =
+            json!({ "kind": "session.catalog.changed", "revision": 2, "sessionId": session });
+        scene.says([changed.to_string()]);
+        scene.wait(1_000);
+        let request = scene.close();
+        let asked = scene.asked("session.catalog.query");
+        let mut found = words::session(&json!(session), &json!("/srv/maka-work"));
+        found["name"] = json!("A title");
+        scene.result(&asked, &json!({ "kind": "session", "session": found }));
+        assert_eq!(scene.editor(), NOTHING);
+        stopped(scene, &turn);
+        assert_eq!(scene.editor(), [cancelled(turn.prompt), closed(request)]);
+    });
+}

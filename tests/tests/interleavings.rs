@@ -162,6 +162,17 @@ impl Life {
         self.subscribed.then(|| scene.root_line(&root, &[]))
     }
 
+    /// Does all that it was asked, and says nothing.
+    fn does_all(&mut self, scene: &mut Scene) {
+        while let Some(operation) = scene.desk.host.waiting().first() {
+            let operation = (*operation).to_owned();
+            let asked = scene.asked(&operation);
+            if operation != "subscription.open" {
+                self.does(scene, &asked);
+            }
+        }
+    }
+
     fn happens(&mut self, scene: &mut Scene, event: Event) {
         let connected = !scene.desk.channels().is_empty();
         match event {
@@ -178,14 +189,8 @@ impl Life {
             }
             Event::Lose | Event::LoseAnswers if connected => {
                 self.subscribed = false;
-                while event == Event::LoseAnswers {
-                    let first = scene.desk.host.waiting().first().map(|it| (*it).to_owned());
-                    let Some(operation) = first else { break };
-                    let asked = scene.asked(&operation);
-                    if operation == "subscription.open" {
-                        continue;
-                    }
-                    self.does(scene, &asked);
+                if event == Event::LoseAnswers {
+                    self.does_all(scene);
                 }
                 scene.lose();
             }

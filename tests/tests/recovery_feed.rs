@@ -464,3 +464,21 @@ fn given_a_refused_opening_when_told_then_a_passing_reason_is_tried_again_and_ot
         assert_eq!(scene.editor(), [end_turn(&next)]);
     });
 }
+
+/// Maka protocol 3.6: an overlay row stands for the durable row of the same id, which may be
+/// older than what was shown.
+#[test]
+fn given_a_durable_row_older_than_the_overlay_when_recovered_then_the_overlay_counts() {
+    each_way(|scene| {
+        let turn = shown(scene);
+        scene.closed("slow_consumer");
+        let row = words::overlay(0, &words::assistant(&turn.id, "m1", "Hello"));
+        let more = json!({ "overlayMessageCount": 1, "overlay": words::page(&[row], None) });
+        let root = scene.told(&turn, "running");
+        scene.open_with(&root, &json!(4), &more);
+        let old = words::durable(3, &words::assistant(&turn.id, "m1", "H"));
+        scene.page(&[old], None);
+        assert_eq!(scene.editor(), ["says m1: \"lo\""]);
+        assert_eq!(scene.count("turn.stop"), 0);
+    });
+}
