@@ -18,8 +18,9 @@ pub const FILES_ROUND: usize = 256 << 10;
 /// for diagnosis only, and must neither fill the memory nor stop the child.
 pub const DIAGNOSTIC: usize = 64 << 10;
 /// Bytes that may wait for one peer. The engine stops at 8 MiB by itself (rule R7); this
-/// is for a component that does not, so that it cannot fill the memory of the runner.
-pub const OUTBOX: u64 = 512 << 20;
+/// is for a component that does not, and for an editor that asks without end and never
+/// reads: neither may fill the memory of the runner.
+pub const OUTBOX: u64 = 128 << 20;
 /// Channels that are open at once: each costs up to four threads and four descriptors, and
 /// a component that opens without end must not take them from the others.
 pub const CHANNELS: usize = 128;

@@ -145,3 +145,18 @@ fn given_effects_that_are_not_for_the_edge_when_they_are_carried_then_they_are_i
 
     assert!(edge.nothing_waits());
 }
+
+#[test]
+fn given_an_editor_that_never_reads_when_too_much_waits_for_it_then_it_is_lost() {
+    let mut edge = Edge::new(Grants::none());
+    for _ in 0..(limits::OUTBOX >> 20) + 2 {
+        edge.ports.carry(acp(&vec![b'x'; 1 << 20]));
+    }
+
+    let said = edge.until(is_end);
+    let lost = "The editor does not read: too much output waits for it.".to_owned();
+    assert_eq!(
+        said.last(),
+        Some(&Input::Acp(AcpArrival::Ended(Ending::Broken(lost))))
+    );
+}
