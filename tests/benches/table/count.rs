@@ -1,7 +1,8 @@
 //! Instructions that the native engine executes for each delta, as valgrind counts them:
 //! the one figure that a busy machine does not change.
 //!
-//! Invariant: starting up does not count, because two lengths are compared.
+//! Invariant: starting up and the Host by hand do not count, because two runs are compared
+//! in which the same Host says the same, and the engine hears all of it or the first half.
 
 use std::env;
 use std::process::Command;
@@ -9,13 +10,15 @@ use std::process::Command;
 use host_runner::native::Native;
 
 use super::Measured;
-use super::session::Session;
+use super::host::LINE;
+use super::session::{CHUNK, Session};
 use super::table::{Table, Unit};
 
-/// The word that makes this benchmark stream deltas and do nothing else: `--deltas NUMBER`.
-pub const DELTAS: &str = "--deltas";
+/// The word that makes this benchmark stream deltas and do nothing else: `--heard CHUNKS`.
+pub const HEARD: &str = "--heard";
 
-const FEW: u64 = 2_000;
+/// Chunks that the engine hears in the longer run.
+const CHUNKS: usize = 20;
 
 /// Adds the row.
 ///
@@ -27,16 +30,17 @@ pub fn rows(table: &mut Table) -> Measured<()> {
         table.words(what, "valgrind is not installed".to_owned());
         return Ok(());
     }
-    let more = counted(2 * FEW)? - counted(FEW)?;
-    table.plain(what, Unit::Instructions, more / FEW as f64);
+    let more = counted(CHUNKS)? - counted(CHUNKS / 2)?;
+    let deltas = (CHUNKS / 2 * CHUNK) as f64 / LINE as f64;
+    table.plain(what, Unit::Instructions, more / deltas);
     Ok(())
 }
 
-fn counted(deltas: u64) -> Measured<f64> {
+fn counted(chunks: usize) -> Measured<f64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(env::current_exe()?)
-        .args([DELTAS, &deltas.to_string()])
+        .args([HEARD, &chunks.to_string()])
         .output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     let collected = said
@@ -46,15 +50,16 @@ fn counted(deltas: u64) -> Measured<f64> {
     Ok(number.trim().parse()?)
 }
 
-/// Streams so many deltas through the native engine.
+/// The Host says all; the native engine hears so many chunks of it.
 ///
 /// # Errors
-/// When it fails.
-pub fn deltas(number: &str) -> Measured<()> {
+/// When the engine fails.
+pub fn hear(chunks: &str) -> Measured<()> {
     let mut session = Session::open(&Native)?;
     session.prompt()?;
-    for chunk in session.chunks(number.parse()?) {
+    let said = session.chunks((CHUNKS * CHUNK / LINE) as u64 + 1);
+    for chunk in said.into_iter().take(chunks.parse()?) {
         session.stream(chunk)?;
     }
-    session.end()
+    Ok(())
 }

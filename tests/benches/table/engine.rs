@@ -39,7 +39,7 @@ pub fn rows(table: &mut Table) -> Measured<()> {
                 let deltas = chunk.len() as f64 / LINE as f64;
                 let (spent, shown) = sessions[at].stream(chunk)?;
                 costs[at].push(spent.as_secs_f64() * 1e6 / deltas);
-                updates[at] += shown as u64;
+                updates[at] += shown.iter().filter(|byte| **byte == b'\n').count() as u64;
             }
         }
         if updates != [DELTAS, DELTAS] {

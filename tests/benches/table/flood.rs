@@ -1,15 +1,14 @@
-//! What the whole program costs when a Host writes ten thousand deltas at once, beside a
-//! relay that only carries the same bytes: the floor, since nobody can do less.
+//! What the whole program costs when a Host writes ten thousand deltas at once, beside
+//! relays that only carry the same bytes.
 //!
-//! Invariant: both read the same bytes from a Unix socket and write to a pipe that is
+//! Invariant: all read the same bytes from a Unix socket and write to a pipe that is
 //! emptied at once; only what they spend between the first delta and the last counts.
 
 use std::env;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,11 +19,9 @@ use serde_json::json;
 use super::Measured;
 use super::host::Host;
 use super::process::{Agent, piped, processor, program};
+use super::relay::{BLOCKS, LINES, RELAY};
 use super::session::CHUNK;
 use super::table::{Table, Unit, share};
-
-/// The word that makes this benchmark a relay: `--relay SOCKET`.
-pub const RELAY: &str = "--relay";
 
 const DELTAS: u64 = 10_000;
 const TURNS: usize = 9;
@@ -35,24 +32,35 @@ const TURNS: usize = 9;
 /// When a process fails.
 pub fn rows(table: &mut Table) -> Measured<()> {
     let program = program()?;
-    let (mut whole, mut floor) = (Vec::new(), Vec::new());
+    let (mut whole, mut lines, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TURNS {
         let (spent, deltas) = through_the_program(&program)?;
         whole.push(spent);
-        floor.push(through_the_relay(deltas)?);
+        lines.push(through_a_relay(LINES, &deltas)?);
+        blocks.push(through_a_relay(BLOCKS, &deltas)?);
     }
-    let (whole, floor) = (share(&whole, 0.5), share(&floor, 0.5));
+    let [whole, lines, blocks] = [whole, lines, blocks].map(|spent| share(&spent, 0.5));
+    table.plain("10,000 deltas, whole process", Unit::Millis, whole);
     table.plain(
         "10,000 deltas, plain relay (the floor)",
         Unit::Millis,
-        floor,
+        blocks,
     );
-    table.plain("10,000 deltas, whole process", Unit::Millis, whole);
     table.judged(
         "10,000 deltas, whole process / floor",
         Unit::Times,
         6.0,
-        whole / floor,
+        whole / blocks,
+    );
+    table.plain(
+        "10,000 deltas, relay that writes each line",
+        Unit::Millis,
+        lines,
+    );
+    table.plain(
+        "10,000 deltas, whole process / that relay",
+        Unit::Times,
+        whole / lines,
     );
     Ok(())
 }
@@ -108,44 +116,29 @@ fn serve(listener: &UnixListener, running: &Sender<()>, go: &Receiver<()>) -> Me
 }
 
 /// The same for a relay.
-fn through_the_relay(deltas: Vec<u8>) -> Measured<f64> {
+fn through_a_relay(how: &str, deltas: &[u8]) -> Measured<f64> {
     let folder = tempfile::tempdir()?;
     let (socket, listener) = listen(folder.path())?;
     let (mut child, _input, mut output) =
-        piped(Command::new(env::current_exe()?).args([RELAY, &socket]))?;
+        piped(Command::new(env::current_exe()?).args([RELAY, how, &socket]))?;
     let (mut host, _) = listener.accept()?;
     let before = processor(child.id())?;
-    let (length, mut carried) = (deltas.len(), 0);
-    // Stays open until the relay was measured.
-    let host = thread::spawn(move || host.write_all(&deltas).map(|()| host));
-    let mut buffer = vec![0; CHUNK];
-    while carried < length {
-        match output.read(&mut buffer)? {
-            0 => return Err("the relay ended early".into()),
-            some => carried += some,
+    let spent = thread::scope(|scope| {
+        let writer = scope.spawn(|| host.write_all(deltas));
+        let mut buffer = vec![0; CHUNK];
+        let mut carried = 0;
+        while carried < deltas.len() {
+            match output.read(&mut buffer)? {
+                0 => return Err("the relay ended early".into()),
+                some => carried += some,
+            }
         }
-    }
-    let spent = processor(child.id())? - before;
-    drop(host.join());
+        writer.join().map_err(|_| "the Host by hand panicked")??;
+        Measured::Ok(processor(child.id())? - before)
+    });
+    drop(host);
     child.wait()?;
-    Ok(spent)
-}
-
-/// Carries bytes from a socket to stdout.
-///
-/// # Errors
-/// When either fails.
-pub fn relay(socket: &str) -> Measured<()> {
-    let mut input = UnixStream::connect(socket)?;
-    // Past the line buffer of the standard library.
-    let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-    let mut buffer = vec![0; CHUNK];
-    loop {
-        match input.read(&mut buffer)? {
-            0 => return Ok(()),
-            some => output.write_all(&buffer[..some])?,
-        }
-    }
+    spent
 }
 
 /// A socket that nobody else can reach, as a Host's must be.

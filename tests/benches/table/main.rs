@@ -15,6 +15,7 @@ mod engine;
 mod flood;
 mod host;
 mod process;
+mod relay;
 mod session;
 mod start;
 mod table;
@@ -35,8 +36,8 @@ fn main() -> ExitCode {
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words[..] {
-        [flood::RELAY, socket] => flood::relay(socket),
-        [count::DELTAS, number] => count::deltas(number),
+        [relay::RELAY, how, socket] => relay::run(how, socket),
+        [count::HEARD, chunks] => count::hear(chunks),
         _ => print(&words),
     };
     match outcome {

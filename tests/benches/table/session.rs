@@ -76,11 +76,7 @@ impl Session {
         self.ask("session/prompt", &prompt)
     }
 
-    /// Streams deltas as a pipe would give them. Tells how long each call took and how many
-    /// bytes it was given.
-    ///
-    /// # Errors
-    /// When the adapter fails.
+    /// The Host's next deltas, cut as they come out of a pipe.
     pub fn chunks(&mut self, number: u64) -> Vec<Vec<u8>> {
         self.host
             .deltas(number)
@@ -89,26 +85,25 @@ impl Session {
             .collect()
     }
 
-    /// Gives one chunk to the adapter; how long that took, and how many updates came of it.
+    /// Gives one chunk to the adapter: how long that took, and what the editor got.
     ///
     /// # Errors
-    /// When the adapter fails.
-    pub fn stream(&mut self, chunk: Vec<u8>) -> Measured<(Duration, usize)> {
+    /// When the adapter fails, or has something else to do.
+    pub fn stream(&mut self, chunk: Vec<u8>) -> Measured<(Duration, Vec<u8>)> {
         let inputs = [
             Input::Acp(AcpArrival::Drained(self.sent)),
             Input::Host((self.channel, HostArrival::Bytes(chunk))),
         ];
         let start = Clock::now();
-        let effects = self.adapter.handle(self.now, &inputs)?;
+        let mut effects = self.adapter.handle(self.now, &inputs)?;
         let spent = start.elapsed();
-        let mut updates = 0;
-        for effect in effects {
-            if let Effect::Acp(AcpDeparture::Bytes(bytes)) = effect {
+        match (effects.pop(), effects.len()) {
+            (Some(Effect::Acp(AcpDeparture::Bytes(bytes))), 0) => {
                 self.sent += bytes.len() as u64;
-                updates += bytes.iter().filter(|byte| **byte == b'\n').count();
+                Ok((spent, bytes))
             }
+            other => Err(format!("deltas did not become updates alone: {other:?}").into()),
         }
-        Ok((spent, updates))
     }
 
     /// The turn ends.
