@@ -363,8 +363,10 @@ impl Maka {
     fn line(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
         // serde would read an array into a structure, field by field.
         let object = line.trim_ascii_start().starts_with(b"{");
-        let frame = serde_json::from_slice::<w::Frame<'_>>(line).ok();
-        let Some(frame) = frame.filter(|_| object) else {
+        // Looked at as text once: else serde_json looks at each of its strings by itself.
+        let text = core::str::from_utf8(line).ok().filter(|_| object);
+        let frame = text.and_then(|text| serde_json::from_str::<w::Frame<'_>>(text).ok());
+        let Some(frame) = frame else {
             cx.core.note(
                 Level::Error,
                 "the Host sent a line that cannot be read: reconnecting",
