@@ -286,8 +286,14 @@ impl Projection {
             Speaker::Agent => &mut self.answers,
             Speaker::Thought => &mut self.thoughts,
         };
-        let at = match ids.get(id) {
-            Some(at) => *at,
+        // Nearly always it is the newest message that grows.
+        let newest = self.messages.last();
+        let known = match newest.filter(|newest| newest.speaker == speaker && newest.id == id) {
+            Some(_) => Some(self.messages.len() as u32 - 1),
+            None => ids.get(id).copied(),
+        };
+        let at = match known {
+            Some(at) => at,
             None => {
                 let at = self.messages.len() as u32;
                 ids.insert(id.to_owned(), at);
