@@ -84,29 +84,39 @@ impl fmt::Write for Inside<'_> {
 const SEPARATOR: [u8; 2] = [0xe2, 0x80];
 const SEPARATOR_WIDTH: usize = 3;
 
-/// How many of the first bytes need no look: eight at a time, since message text is
-/// nearly all plain.
+/// How many of the first bytes stand for themselves inside a JSON string.
+pub fn literal(bytes: &[u8]) -> usize {
+    // Without a separator to look for, one of the others is looked for twice.
+    run(bytes, b'"')
+}
+
+/// How many of the first bytes need no look when they are written.
 fn plain(bytes: &[u8]) -> usize {
+    run(bytes, SEPARATOR[0])
+}
+
+/// How many bytes come before the first that is special or `other`: eight at a time, since
+/// message text is nearly all plain.
+#[inline(always)]
+fn run(bytes: &[u8], other: u8) -> usize {
     let mut at = 0;
     while let Some(eight) = bytes[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*eight);
-        let hit = below_space(word)
-            | equals(word, b'"')
-            | equals(word, b'\\')
-            | equals(word, SEPARATOR[0]);
+        let hit =
+            below_space(word) | equals(word, b'"') | equals(word, b'\\') | equals(word, other);
         if hit != 0 {
             return at + (hit.trailing_zeros() / 8) as usize;
         }
         at += 8;
     }
-    while at < bytes.len() && !special(bytes[at]) {
+    while at < bytes.len() && !special(bytes[at]) && bytes[at] != other {
         at += 1;
     }
     at
 }
 
 fn special(byte: u8) -> bool {
-    byte < 0x20 || matches!(byte, b'"' | b'\\') || byte == SEPARATOR[0]
+    byte < 0x20 || matches!(byte, b'"' | b'\\')
 }
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);

@@ -15,7 +15,7 @@ use crate::projection::{Call, Speaker, Stream, ToolFact};
 use super::feed::{Feed, Root};
 use super::results;
 use super::turn::Turn;
-use super::wire::current::{self as w, kind};
+use super::wire::{self, current as w, current::kind};
 use super::{Cx, Due, Maka, failure};
 
 impl Maka {
@@ -60,7 +60,7 @@ impl Maka {
             {
                 return;
             }
-            if let Ok(frame) = serde_json::from_str::<w::Frame<'_>>(&line) {
+            if let Some(frame) = wire::frame(&line) {
                 self.in_sequence(cx, key, &frame);
             }
         }

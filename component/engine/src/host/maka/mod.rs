@@ -365,8 +365,7 @@ impl Maka {
         let object = line.trim_ascii_start().starts_with(b"{");
         // Looked at as text once: else serde_json looks at each of its strings by itself.
         let text = core::str::from_utf8(line).ok().filter(|_| object);
-        let frame = text.and_then(|text| serde_json::from_str::<w::Frame<'_>>(text).ok());
-        let Some(frame) = frame else {
+        let Some(frame) = text.and_then(wire::frame) else {
             cx.core.note(
                 Level::Error,
                 "the Host sent a line that cannot be read: reconnecting",

@@ -73,7 +73,7 @@ pub struct Request<'a, T: Serialize> {
 /// Any frame of the Host after the greeting, as far as it can be told at a glance. Texts
 /// that are absent are empty: only a plain `Cow` is borrowed by serde, not one inside an
 /// `Option`, and this is the hottest type of the engine.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Frame<'a> {
     /// Notifications and subscription frames.

@@ -2,5 +2,7 @@
 //! incompatible change raises the epoch. Everything outside takes the names from here.
 
 pub mod epoch39;
+mod lane;
 
 pub use epoch39 as current;
+pub use lane::frame;
