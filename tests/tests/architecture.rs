@@ -307,7 +307,8 @@ fn source(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Every Rust source below `room` (a folder, or one file), by path from the root.
+/// Every Rust source below `room` (a folder, or one file), by path from the root; not what
+/// cargo-component writes into the shell's folder and nobody compiles.
 fn sources(room: &str) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![PathBuf::from(room)];
@@ -318,7 +319,7 @@ fn sources(room: &str) -> BTreeMap<PathBuf, String> {
             let names = entries.map(|entry| entry.expect("an entry").file_name());
             open.extend(
                 names
-                    .filter(|name| name != "target")
+                    .filter(|name| name != "target" && name != "bindings.rs")
                     .map(|name| path.join(name)),
             );
         } else if path.extension().is_some_and(|it| it == "rs") {

@@ -4,6 +4,8 @@
 //! Not part of the README's test command: cargo-component takes ten minutes to install.
 //! Where the feature `cargo-component` is on, a missing tool fails.
 
+#[path = "support/component.rs"]
+mod component;
 #[path = "support/words.rs"]
 mod words;
 
@@ -14,10 +16,10 @@ use host_runner::sandbox::{IMPORTS, Limits, Sandbox};
 
 #[test]
 fn given_both_ways_to_build_when_compared_then_world_and_effects_are_the_same() {
-    let plain = beside_the_test("airlock.wasm");
+    let plain = component::beside_the_test("airlock.wasm");
     let other = cargo_component();
-    let (plain, other) = (read(&plain), read(&other));
-    let (plain_world, other_world) = (world(&plain), world(&other));
+    let (plain, other) = (component::read(&plain), component::read(&other));
+    let (plain_world, other_world) = (component::world(&plain), component::world(&other));
     assert_eq!(plain_world, other_world);
     let imports: Vec<&str> = other_world
         .lines()
@@ -45,7 +47,7 @@ fn given_both_ways_to_build_when_compared_then_world_and_effects_are_the_same() 
 /// Builds with cargo-component into a folder of its own; the file.
 fn cargo_component() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = beside_the_test("cargo-component");
+    let target = component::beside_the_test("cargo-component");
     let mut cargo = Command::new("cargo");
     // The flags of the build that runs this test are not for the component.
     for (name, _) in std::env::vars() {
@@ -72,31 +74,7 @@ fn cargo_component() -> PathBuf {
         .expect("cargo starts");
     assert!(
         status.success(),
-        "`cargo component build` fails; install it with `cargo install cargo-component@0.21.1 --locked`"
+        "`cargo component build` fails; `cargo xtask twins --install` brings the tool and its targets"
     );
     target.join("wasm32-unknown-unknown/component/airlock_component.wasm")
-}
-
-/// A place in the profile's folder, where the runner leaves the component.
-fn beside_the_test(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("this test is a file");
-    test.parent()
-        .and_then(Path::parent)
-        .expect("target/<profile>/deps")
-        .join(name)
-}
-
-fn read(path: &Path) -> Vec<u8> {
-    std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
-
-/// The component's world, as WIT.
-fn world(wasm: &[u8]) -> String {
-    let decoded = wit_component::decode(wasm).expect("a component");
-    let mut printer = wit_component::WitPrinter::default();
-    printer.emit_docs(false);
-    printer
-        .print(decoded.resolve(), decoded.package(), &[])
-        .expect("WIT");
-    printer.output.to_string()
 }
