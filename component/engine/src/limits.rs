@@ -79,6 +79,9 @@ pub const MAKA_ADMISSION_QUERIES: u64 = 5;
 pub const MAKA_ADMISSION_QUERY_MS: u64 = 1_000;
 /// Milliseconds between them, doubled each time.
 pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
+/// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
+/// that lives; then the feed is had anew.
+pub const MAKA_READ_MS: u64 = 15_000;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 

@@ -40,7 +40,7 @@ impl Recorder {
     /// # Errors
     /// A sentence when the file exists already or cannot be created.
     pub fn create(path: &Path, config: &str, seed: &[u8; 32], describe: &str) -> Result<Recorder> {
-        let file = OpenOptions::new()
+        let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
@@ -57,6 +57,9 @@ impl Recorder {
             "config": config,
             "seed": BASE64.encode(seed),
         });
+        // Before anything is served, so that even a killed process leaves a recording behind.
+        file.write_all(format!("{head}\n").as_bytes())
+            .with_context(|| format!("the recording {} cannot be written", path.display()))?;
         let (lines, queue) = channel();
         let waiting = Arc::new(AtomicU64::new(0));
         let (end, written) = channel();
@@ -67,13 +70,11 @@ impl Recorder {
                 let _ = end.send(());
             }
         })?;
-        let mut recorder = Recorder {
+        Ok(Recorder {
             lines: Some(lines),
             waiting,
             written,
-        };
-        recorder.line(&head);
-        Ok(recorder)
+        })
     }
 
     /// A call and what came of it.

@@ -4,6 +4,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 /// An answer, without what its Host chose freely.
@@ -108,8 +110,10 @@ fn shape(value: &Value, key: &str) -> Value {
             if let Some(row) = whole_row(value) {
                 return json!({"row": row, "place": value["sequence"].as_u64().or(value["messageIndex"].as_u64())});
             }
-            object
-                .iter()
+            // In one order: what order a map keeps depends on what else is built.
+            let fields: BTreeMap<_, _> = object.iter().collect();
+            fields
+                .into_iter()
                 .map(|(key, item)| (key.clone(), shape(item, key)))
                 .collect()
         }

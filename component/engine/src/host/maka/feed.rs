@@ -205,7 +205,7 @@ impl Maka {
             op::OPEN,
             input,
             Purpose::Open { session: key, feed },
-            None,
+            Some(limits::MAKA_READ_MS),
         );
     }
 

@@ -164,7 +164,7 @@ impl Maka {
             session: key,
             feed: attached.number,
         };
-        self.call(cx, op::PAGE, input, purpose, None);
+        self.call(cx, op::PAGE, input, purpose, Some(limits::MAKA_READ_MS));
     }
 
     /// A page came.
@@ -184,6 +184,12 @@ impl Maka {
         }
         let page = match &answer {
             Answer::Result(result) => serde_json::from_str::<Page<'_>>(result.get()).ok(),
+            // A Host that lives but does not answer this: the feed is had anew.
+            Answer::Lost {
+                reason: "timeout", ..
+            } => {
+                return self.recover(cx, key, "page_timeout");
+            }
             // The feed is lost with the connection, and recovers.
             Answer::Lost { .. } => return,
             _ => None,
@@ -374,7 +380,7 @@ impl Maka {
                     "maxBytes": limits::MAKA_PAGE,
                 };
                 let purpose = Purpose::Page { session: key, feed };
-                return self.call(cx, op::PAGE, input, purpose, None);
+                return self.call(cx, op::PAGE, input, purpose, Some(limits::MAKA_READ_MS));
             }
             let Ok(rows) = core::mem::take(&mut hydration.overlay).finish() else {
                 return self.feed_failed(cx, key, failure::subscription("correlation_changed"));
