@@ -8,8 +8,6 @@ pub const ACP_WAITING: u64 = 8 << 20;
 /// Characters (UTF-16 units) of message text held back for a slow editor, a session,
 /// before its subscription is closed; it is opened again with a reread later.
 pub const HELD_TEXT: u64 = 4 << 20;
-/// Nesting of JSON that is decoded into values. Deeper parts are only ever skipped over.
-pub const PROMPT_BLOCKS: u64 = 4096;
 
 /// Bytes of a working folder path (ACP adapter of Maka, section 2).
 pub const CWD: u64 = 4096;
@@ -27,14 +25,10 @@ pub const MAKA_IN_FLIGHT: u64 = 64;
 /// Of those, how many are kept free for stops, closes and queries of a turn, so that a
 /// flood of ordinary requests never delays a cancel (decision).
 pub const MAKA_CONTROL_SLOTS: u64 = 4;
-/// Subscriptions on one Maka connection.
-pub const MAKA_SUBSCRIPTIONS: u64 = 16;
 /// Bytes of a turn's text.
 pub const MAKA_TURN_TEXT: u64 = 48 << 10;
 /// Bytes of a turn's whole content, encoded.
 pub const MAKA_TURN_CONTENT: u64 = 52 << 10;
-/// UTF-16 units of request ids and the like.
-pub const MAKA_ID: u64 = 128;
 /// Bytes of the transcript tail that comes with a subscription.
 pub const MAKA_TAIL: u64 = 16 << 10;
 /// Raw bytes of one transcript page.
@@ -43,8 +37,6 @@ pub const MAKA_PAGE: u64 = 512 << 10;
 pub const MAKA_ROW: u64 = 16 << 20;
 /// Frames kept while a recovered feed reads stored rows; more, and it recovers anew.
 pub const MAKA_HELD_FRAMES: u64 = 512;
-/// Interactions pending in one session.
-pub const MAKA_INTERACTIONS: u64 = 16;
 /// Rows of a transcript overlay.
 pub const MAKA_OVERLAY_ROWS: u64 = 4096;
 
