@@ -30,6 +30,7 @@ mod plumbing;
 #[doc(hidden)]
 pub mod projection;
 mod rpc;
+mod scan;
 mod session;
 mod snapshot;
 

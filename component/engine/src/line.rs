@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::scan;
+
 /// One result of the framing.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
@@ -26,8 +28,7 @@ pub struct Lines {
 impl Lines {
     /// Takes a chunk and calls `each` for every line that it completes.
     pub fn push(&mut self, mut chunk: &[u8], limit: u64, mut each: impl FnMut(Line<'_>)) {
-        while let Some(end) = memchr::memchr(b'\n', chunk) {
-            let (head, rest) = (&chunk[..end], &chunk[end + 1..]);
+        while let Some((head, rest)) = split(chunk) {
             chunk = rest;
             if core::mem::take(&mut self.skipping) {
                 each(Line::TooLong);
@@ -58,6 +59,12 @@ impl Lines {
     pub fn pending(&self) -> u64 {
         self.tail.len() as u64
     }
+}
+
+/// What comes before the first line end, and what comes after it.
+fn split(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = scan::before(chunk, |word| scan::equals(word, b'\n'));
+    Some((&chunk[..end], chunk.get(end + 1..)?))
 }
 
 fn over(len: usize, limit: u64) -> bool {

@@ -14,6 +14,9 @@ use crate::host::maka;
 use crate::ids::Ids;
 use crate::input::{Channel, Handle, Instant, Timer};
 
+/// Room for what a full chunk of a Host becomes, so that it is not moved while it grows.
+const ROOM: usize = 64 << 10;
+
 /// What of the plumbing outlives a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lasting {
@@ -133,8 +136,8 @@ impl<'a> Core<'a> {
             self.effects.last(),
             Some(Effect::Acp(AcpDeparture::Bytes(_)))
         ) {
-            self.effects
-                .push(Effect::Acp(AcpDeparture::Bytes(Vec::new())));
+            let bytes = Vec::with_capacity(ROOM);
+            self.effects.push(Effect::Acp(AcpDeparture::Bytes(bytes)));
         }
         let Some(Effect::Acp(AcpDeparture::Bytes(bytes))) = self.effects.last_mut() else {
             return 0;

@@ -8,7 +8,7 @@
 //!
 //! The machine's clock may be shared. So calls are timed one by one and the median is
 //! shown, what is compared runs in turns, processes are measured in processor time, and
-//! the last row counts instructions.
+//! the last rows count instructions.
 
 mod count;
 mod engine;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words[..] {
         [relay::RELAY, how, socket] => relay::run(how, socket),
-        [count::HEARD, chunks] => count::hear(chunks),
+        [count::HEARD, engine, chunks] => count::hear(engine, chunks),
         _ => print(&words),
     };
     match outcome {

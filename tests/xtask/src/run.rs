@@ -79,7 +79,8 @@ impl Run {
 
 /// The project's folder.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 

@@ -12,6 +12,8 @@ use core::fmt;
 
 use serde_json::value::RawValue;
 
+use crate::scan;
+
 /// Writes a string with its quotes.
 pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
@@ -84,53 +86,16 @@ impl fmt::Write for Inside<'_> {
 const SEPARATOR: [u8; 2] = [0xe2, 0x80];
 const SEPARATOR_WIDTH: usize = 3;
 
-/// How many of the first bytes stand for themselves inside a JSON string.
-pub fn literal(bytes: &[u8]) -> usize {
-    // Without a separator to look for, one of the others is looked for twice.
-    run(bytes, b'"')
+/// Whether all bytes stand for themselves inside a JSON string.
+pub fn is_literal(bytes: &[u8]) -> bool {
+    scan::before(bytes, scan::special) == bytes.len()
 }
 
 /// How many of the first bytes need no look when they are written.
 fn plain(bytes: &[u8]) -> usize {
-    run(bytes, SEPARATOR[0])
-}
-
-/// How many bytes come before the first that is special or `other`: eight at a time, since
-/// message text is nearly all plain.
-#[inline(always)]
-fn run(bytes: &[u8], other: u8) -> usize {
-    let mut at = 0;
-    while let Some(eight) = bytes[at..].first_chunk::<8>() {
-        let word = u64::from_le_bytes(*eight);
-        let hit =
-            below_space(word) | equals(word, b'"') | equals(word, b'\\') | equals(word, other);
-        if hit != 0 {
-            return at + (hit.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while at < bytes.len() && !special(bytes[at]) && bytes[at] != other {
-        at += 1;
-    }
-    at
-}
-
-fn special(byte: u8) -> bool {
-    byte < 0x20 || matches!(byte, b'"' | b'\\')
-}
-
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGHS: u64 = ONES << 7;
-
-/// Marks the bytes below 0x20. Only the lowest mark is exact, which is the one used.
-fn below_space(word: u64) -> u64 {
-    word.wrapping_sub(ONES * 0x20) & !word & HIGHS
-}
-
-/// Marks the bytes equal to `byte`. Only the lowest mark is exact, which is the one used.
-fn equals(word: u64, byte: u8) -> u64 {
-    let zero = word ^ (ONES * u64::from(byte));
-    zero.wrapping_sub(ONES) & !zero & HIGHS
+    scan::before(bytes, |word| {
+        scan::special(word) | scan::equals(word, SEPARATOR[0])
+    })
 }
 
 fn separator(bytes: &[u8]) -> usize {

@@ -51,6 +51,7 @@ impl Maka {
         number: u64,
         frames: impl Iterator<Item = alloc::string::String>,
     ) {
+        let mut lane = wire::Lane::default();
         for line in frames {
             // One of them may break the feed, or end what it was wanted for.
             if self
@@ -60,7 +61,7 @@ impl Maka {
             {
                 return;
             }
-            if let Some(frame) = wire::frame(&line) {
+            if let Some(frame) = lane.frame(line.as_bytes()) {
                 self.in_sequence(cx, key, &frame);
             }
         }

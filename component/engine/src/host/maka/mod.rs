@@ -108,6 +108,8 @@ pub struct Maka {
     naming: Option<Timer>,
     ending: bool,
     ended: bool,
+    #[serde(skip)]
+    lane: wire::Lane,
 }
 
 /// Core and listener, which every step needs.
@@ -147,6 +149,7 @@ impl Maka {
             naming: None,
             ending: false,
             ended: false,
+            lane: wire::Lane::default(),
         }
     }
 
@@ -361,22 +364,25 @@ impl Maka {
 
     /// One line of the Host.
     fn line(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
-        // serde would read an array into a structure, field by field.
-        let object = line.trim_ascii_start().starts_with(b"{");
-        // Looked at as text once: else serde_json looks at each of its strings by itself.
-        let text = core::str::from_utf8(line).ok().filter(|_| object);
-        let Some(frame) = text.and_then(wire::frame) else {
-            cx.core.note(
-                Level::Error,
-                "the Host sent a line that cannot be read: reconnecting",
-            );
-            self.drop_link(cx, "invalid_frame");
-            return;
-        };
+        let mut lane = core::mem::take(&mut self.lane);
+        match lane.frame(line) {
+            Some(frame) => self.told(cx, &frame, line),
+            None => {
+                cx.core.note(
+                    Level::Error,
+                    "the Host sent a line that cannot be read: reconnecting",
+                );
+                self.drop_link(cx, "invalid_frame");
+            }
+        }
+        self.lane = lane;
+    }
+
+    fn told(&mut self, cx: &mut Cx<'_, '_>, frame: &w::Frame<'_>, line: &[u8]) {
         if !frame.request_id.is_empty() {
-            self.response(cx, &frame);
+            self.response(cx, frame);
         } else if !frame.subscription_id.is_empty() {
-            self.frame(cx, &frame, line);
+            self.frame(cx, frame, line);
         } else if frame.kind == w::kind::CATALOG_CHANGED {
             self.catalog_changed(cx, &frame.session_id);
         }

@@ -5,4 +5,4 @@ pub mod epoch39;
 mod lane;
 
 pub use epoch39 as current;
-pub use lane::frame;
+pub use lane::Lane;
