@@ -5,15 +5,29 @@
 //! Invariant: what waits for the editor never holds up what comes from it, nor the end.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
+use rustix::fs::{FileType, Mode as Permissions, OFlags};
 use rustix::net::Shutdown;
 
 use super::flow::{self, Alive, Mode, Stop, Stopped, Written};
 use super::mailbox::Feed;
 use super::outbox::{NotTaken, Outbox};
 use crate::words::Ending;
+
+/// The same pipe once more, opened for us alone: it can be made non-blocking without anybody
+/// else noticing, and then takes much more at a time. `None` where it is no pipe, or where
+/// the system does not give it.
+fn own_end(output: &OwnedFd) -> Option<OwnedFd> {
+    let stat = rustix::fs::fstat(output).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Fifo {
+        return None;
+    }
+    let path = format!("/proc/self/fd/{}", output.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    rustix::fs::open(path, flags, Permissions::empty()).ok()
+}
 
 /// Where the editor is.
 pub struct EditorPipe {
@@ -29,10 +43,15 @@ impl EditorPipe {
     /// # Errors
     /// When one of them is closed.
     pub fn stdio() -> io::Result<EditorPipe> {
-        Ok(EditorPipe {
-            input: io::stdin().as_fd().try_clone_to_owned()?,
-            output: io::stdout().as_fd().try_clone_to_owned()?,
-            mode: Mode::Blocking,
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
+        let output = io::stdout().as_fd().try_clone_to_owned()?;
+        Ok(match own_end(&output) {
+            Some(own) => EditorPipe {
+                input,
+                output: own,
+                mode: Mode::NonBlocking,
+            },
+            None => EditorPipe::of(input, output),
         })
     }
 
