@@ -55,11 +55,7 @@ pub fn rows(table: &mut Table) -> Measured<()> {
         6.0,
         whole / lines,
     );
-    table.plain(
-        "10,000 deltas, relay of blocks",
-        Unit::Millis,
-        blocks,
-    );
+    table.plain("10,000 deltas, relay of blocks", Unit::Millis, blocks);
     Ok(())
 }
 
