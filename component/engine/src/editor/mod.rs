@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
 use crate::host::ListPage;
@@ -34,8 +35,11 @@ pub enum Ask {
         cwd: Option<String>,
         cursor: Option<String>,
     },
-    /// `session/prompt`, with its text blocks joined.
-    Prompt { session_id: String, text: String },
+    /// `session/prompt`.
+    Prompt {
+        session_id: String,
+        content: Content,
+    },
     /// `session/close`.
     Close { session_id: String },
 }

@@ -7,6 +7,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::json::Object;
 use crate::plumbing::Core;
 use crate::projection::{Speaker, ToolFact};
@@ -32,7 +33,7 @@ pub enum Command {
         session: SessionKey,
         session_id: String,
         turn_id: String,
-        text: String,
+        content: Content,
     },
     /// Stop the session's own turn: exactly one Stop, and only if it was admitted.
     /// [`Fact::Settled`] follows when that is certain.

@@ -26,8 +26,11 @@ impl Sessions {
                     cursor,
                 });
             }
-            Ask::Prompt { session_id, text } => match self.owned.get(&session_id).copied() {
-                Some(key) => self.prompt(core, key, Waiting { ticket, text }),
+            Ask::Prompt {
+                session_id,
+                content,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.prompt(core, key, Waiting { ticket, content }),
                 None => self
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),

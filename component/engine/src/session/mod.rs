@@ -132,7 +132,7 @@ impl Sessions {
         if session.running.is_some() || session.state != State::Owned {
             return;
         }
-        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {
+        let Some(Waiting { ticket, content }) = session.waiting.pop_front() else {
             return;
         };
         let turn_id = core.uuid();
@@ -141,7 +141,7 @@ impl Sessions {
             session: key,
             session_id: session.id.clone(),
             turn_id,
-            text,
+            content,
         });
     }
 

@@ -19,12 +19,12 @@ const NONE: [u8; 0] = [];
 /// The version that is spoken.
 pub const VERSION: u16 = 1;
 
-/// Result of `initialize`. No prompt, MCP or authentication capability is claimed that is
-/// not there.
+/// Result of `initialize`. No capability is claimed that is not there.
 pub fn initialize(agent: &Agent) -> Box<RawValue> {
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": object! {
+            "promptCapabilities": object! { "image": true, "embeddedContext": true },
             "sessionCapabilities": object! { "list": object! {}, "close": object! {} },
         },
         "authMethods": NONE,

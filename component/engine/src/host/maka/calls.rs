@@ -16,6 +16,7 @@ use crate::limits;
 use crate::rpc::Ticket;
 
 use super::catalog::Made;
+use super::upload::Upload;
 
 /// Number of a request; `r<number>` on the wire.
 pub type CallId = u64;
@@ -54,6 +55,8 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
+    /// A step of an upload.
+    Ingest(Upload),
     /// Nobody waits for the answer.
     Nobody,
 }
@@ -68,6 +71,7 @@ impl Purpose {
                 | Purpose::List { .. }
                 | Purpose::Title { .. }
                 | Purpose::Page { .. }
+                | Purpose::Ingest(_)
         )
     }
 

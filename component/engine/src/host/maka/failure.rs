@@ -152,6 +152,15 @@ pub fn prompt_rejected(sentence: &str) -> Failure {
     }
 }
 
+/// An attachment that cannot be used.
+pub fn resource(reason: &str, sentence: String) -> Failure {
+    Failure {
+        rejected: true,
+        message: sentence,
+        data: object! { "field": "prompt", "reason": reason },
+    }
+}
+
 /// A list cursor that cannot be used.
 pub fn cursor(reason: &str) -> Failure {
     let message = match reason {

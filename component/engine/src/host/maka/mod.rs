@@ -2,7 +2,8 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`,
+//! `looking`, `upload`, `delivery`), sessions (`catalog`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -12,13 +13,17 @@ pub mod wire;
 
 mod calls;
 mod catalog;
+mod delivery;
 mod feed;
 mod frames;
 mod link;
+mod looking;
+mod parcel;
 mod reading;
 mod transcript;
 mod turn;
 mod turns;
+mod upload;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -38,6 +43,7 @@ use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
 use feed::Attached;
 use link::Link;
+use parcel::{Parcel, ParcelId};
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -104,6 +110,8 @@ pub struct Maka {
     feeds: BTreeMap<SessionKey, Attached>,
     subscriptions: BTreeMap<String, SessionKey>,
     listings: BTreeMap<u64, Listing>,
+    parcels: BTreeMap<ParcelId, Parcel>,
+    last_parcel: ParcelId,
     renamed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
     ending: bool,
@@ -145,6 +153,8 @@ impl Maka {
             feeds: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             listings: BTreeMap::new(),
+            parcels: BTreeMap::new(),
+            last_parcel: 0,
             renamed: BTreeSet::new(),
             naming: None,
             ending: false,
@@ -166,9 +176,9 @@ impl Maka {
                 session,
                 session_id,
                 turn_id,
-                text,
+                content,
             } => {
-                self.start(cx, session, session_id, turn_id, text);
+                self.start(cx, session, session_id, turn_id, content);
             }
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
@@ -353,6 +363,7 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
+            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Nobody => {
                 if let Answer::Error(error) = answer {
                     let text = format!("the Host refused {op}: {}", error.code);
@@ -427,7 +438,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 11] = [
+pub const OPERATIONS: [&str; 12] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -439,4 +450,5 @@ pub const OPERATIONS: [&str; 11] = [
     op::START,
     op::QUERY,
     op::STOP,
+    op::INGEST,
 ];

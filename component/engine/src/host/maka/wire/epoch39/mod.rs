@@ -9,11 +9,13 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+mod artifact;
 mod catalog;
 mod feed;
 mod interaction;
 mod transcript;
 
+pub use artifact::{Ingested, attachment_of, begin, chunk, content, finish, likeness};
 pub use catalog::{Catalog, CatalogItem, ModelItem, Models, Workspace};
 pub use feed::{Bootstrap, Delta, Event, Opened, Snapshot, Turn};
 pub use interaction::{Interaction, InteractionRequest, Interactions};
@@ -173,6 +175,8 @@ pub mod op {
     pub const QUERY: &str = "turn.query";
     /// Stop a turn.
     pub const STOP: &str = "turn.stop";
+    /// Upload an attachment.
+    pub const INGEST: &str = "artifact.ingest";
 }
 
 /// An error answer of an operation.

@@ -1,0 +1,57 @@
+//! What becomes of a turn or a message when its attachments are known, uploaded, or cannot
+//! be had.
+//!
+//! Invariant: what waits for a parcel hears of it exactly once, and in this order: known,
+//! uploaded.
+
+use super::feed::Feed;
+use super::parcel::{Goal, ParcelId};
+use super::{Cx, Maka};
+use crate::host::Failure;
+
+impl Maka {
+    /// All that can be known of a turn's attachments without the Host is known.
+    pub(super) fn admitted(&mut self, cx: &mut Cx<'_, '_>, id: ParcelId) {
+        match self.parcels.get(&id).map(|parcel| &parcel.goal) {
+            Some(&Goal::Turn { session }) => self.send(cx, session),
+            None => {}
+        }
+    }
+
+    /// All attachments are the Host's: what waited for them goes.
+    pub(super) fn published(&mut self, cx: &mut Cx<'_, '_>, id: ParcelId) {
+        let Some(parcel) = self.parcels.remove(&id) else {
+            return;
+        };
+        let references = parcel.items.into_iter().filter_map(|item| item.reference);
+        match parcel.goal {
+            Goal::Turn { session } => {
+                let Some(attached) = self.feeds.get_mut(&session) else {
+                    return;
+                };
+                if let Some(turn) = &mut attached.turn {
+                    turn.parcel = None;
+                    turn.text = parcel.text;
+                    turn.display = parcel.display;
+                    turn.attachments = references.collect();
+                }
+                if matches!(attached.feed, Feed::Live) {
+                    self.dispatch(cx, session);
+                }
+            }
+        }
+    }
+
+    /// The attachments cannot be had: what waited for them comes to nothing.
+    pub(super) fn undelivered(&mut self, cx: &mut Cx<'_, '_>, goal: Goal, failure: Failure) {
+        match goal {
+            Goal::Turn { session } => {
+                if let Some(turn) = self.feeds.get_mut(&session).and_then(|a| a.turn.as_mut()) {
+                    turn.parcel = None;
+                    turn.break_off(failure);
+                }
+                self.progress(cx, session);
+            }
+        }
+    }
+}
