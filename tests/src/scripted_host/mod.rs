@@ -6,6 +6,7 @@
 
 mod scene;
 mod told;
+mod upload;
 pub mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use crate::desk::Peer;
 use crate::recorded_host::Say;
 pub use scene::{Scene, Turn, Way, each_way, each_way_bare};
+pub use upload::{link, reference, sha256};
 
 /// A request of the engine.
 #[derive(Clone, Debug)]
