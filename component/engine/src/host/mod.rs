@@ -57,6 +57,8 @@ pub enum Fact<'a> {
         ticket: Ticket,
         session_id: String,
         title: String,
+        /// Its folder as the Host names it; empty where the Host does not say.
+        cwd: String,
         about: Option<Object>,
     },
     /// A page of sessions.

@@ -63,9 +63,10 @@ impl Listener for Sessions {
                 ticket,
                 session_id,
                 title,
+                cwd,
                 about,
             } => {
-                self.adopt(session_id.clone(), title);
+                self.adopt(session_id.clone(), title, cwd);
                 self.editor.created(core, ticket, &session_id, about);
             }
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),

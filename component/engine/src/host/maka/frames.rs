@@ -199,6 +199,7 @@ impl Maka {
                     kind: results::kind(event.activity_kind.as_deref()),
                     operation_id: event.operation_id.as_deref(),
                     step_id: event.step_id.as_deref(),
+                    places: &[],
                 },
             },
             "tool_output_delta" => ToolFact::Output {
