@@ -328,6 +328,7 @@ impl Maka {
                         kind,
                         operation_id: row.operation_id.as_deref(),
                         step_id: row.step_id.as_deref(),
+                        parent: row.parent_tool_call_id.as_deref(),
                         places: places.as_deref().unwrap_or_default(),
                     },
                     args: row.args.and_then(|args| results::raw_input(name, args)),
@@ -350,6 +351,7 @@ impl Maka {
                 };
                 let _fine = cx.tell(key, Fact::Tool(fact));
             }
+            "token_usage" => self.ask_context(cx, key),
             _ => {}
         }
     }
