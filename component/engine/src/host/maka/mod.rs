@@ -11,6 +11,7 @@ pub mod failure;
 pub mod results;
 pub mod wire;
 
+mod aside;
 mod calls;
 mod catalog;
 mod delivery;
@@ -364,6 +365,20 @@ impl Maka {
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
             Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
+            Purpose::Plan {
+                session,
+                proposed,
+                page,
+            } => self.plan(cx, session, proposed, page, &answer),
+            Purpose::Context { session } => self.context(cx, session, &answer),
+            Purpose::Cost {
+                session,
+                used,
+                size,
+            } => self.cost(cx, session, (used, size), &answer),
+            Purpose::Skills { session_id, known } => {
+                self.skills(cx, session_id, known, &answer);
+            }
             Purpose::Nobody => {
                 if let Answer::Error(error) = answer {
                     let text = format!("the Host refused {op}: {}", error.code);
