@@ -141,7 +141,8 @@ fn given_any_version_when_initialized_then_the_answer_is_1_and_a_second_initiali
             json!({ "protocolVersion": 1, "authMethods": [],
                 "agentCapabilities": { "promptCapabilities": { "image": true, "embeddedContext": true },
                     "sessionCapabilities": { "list": {}, "close": {} } },
-                "agentInfo": { "name": "airlock", "title": "Airlock", "version": "0.0.0" } })
+                "agentInfo": { "name": "airlock", "title": "Airlock", "version": "0.0.0" },
+                "_meta": { "steering": { "supported": true } } })
         );
         assert_eq!(errors(&said[1..]), [(-32600, json!(2))]);
         alive(&mut desk);

@@ -91,6 +91,8 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
 /// that lives; then the feed is had anew.
 pub const MAKA_READ_MS: u64 = 15_000;
+/// Milliseconds that `turn.message.submit` may take.
+pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 

@@ -74,6 +74,9 @@ pub fn host(frame: &Value) -> String {
             text("cursor"),
             text("throughSequence")
         ),
+        "turn.message.submit" => {
+            format!("submit {} {}", text("placement"), input["content"]["text"])
+        }
         "artifact.ingest" => {
             let more = match text("kind").as_str() {
                 "begin" => format!(

@@ -40,6 +40,12 @@ pub enum Ask {
         session_id: String,
         content: Content,
     },
+    /// `_session/steering`: a message for the turn that runs.
+    Steer {
+        session_id: String,
+        content: Content,
+        idle: WhenIdle,
+    },
     /// `session/close`.
     Close { session_id: String },
 }
@@ -51,6 +57,26 @@ pub enum Tell {
     Cancel { session_id: String },
     /// `$/cancel_request`, with the id as it was written.
     CancelRequest { id: String },
+}
+
+/// What a message for a running turn is to do when none runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenIdle {
+    /// Start one.
+    StartTurn,
+    /// Nothing; the answer says so.
+    SaySo,
+}
+
+/// What became of a message for a running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steered {
+    /// The turn has it.
+    Running,
+    /// It started a turn.
+    NewTurn,
+    /// Nothing: no turn runs.
+    NoTurn,
 }
 
 /// How a prompt ended well.
@@ -127,6 +153,11 @@ impl Editor {
     /// Answers `session/prompt`.
     pub fn stopped(&mut self, core: &mut Core<'_>, ticket: Ticket, reason: StopReason) {
         self.answer(core, ticket, &v1::answers::stopped(reason));
+    }
+
+    /// Answers `_session/steering`.
+    pub fn steered(&mut self, core: &mut Core<'_>, ticket: Ticket, steered: Steered) {
+        self.answer(core, ticket, &v1::answers::steered(steered));
     }
 
     /// Answers `session/close`.

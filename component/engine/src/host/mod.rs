@@ -36,6 +36,13 @@ pub enum Command {
         turn_id: String,
         content: Content,
     },
+    /// Say this to the session's own turn while it runs. Answered with [`Fact::Steered`],
+    /// [`Fact::Unsteered`] or [`Fact::Refused`].
+    Steer {
+        session: SessionKey,
+        ticket: Ticket,
+        content: Content,
+    },
     /// Stop the session's own turn: exactly one Stop, and only if it was admitted.
     /// [`Fact::Settled`] follows when that is certain.
     Stop { session: SessionKey },
@@ -89,6 +96,10 @@ pub enum Fact<'a> {
     },
     /// Something about a tool.
     Tool(ToolFact<'a>),
+    /// A message for the running turn arrived there, or started a turn at the Host.
+    Steered { ticket: Ticket, running: bool },
+    /// A message for the running turn came too late and was not sent.
+    Unsteered { ticket: Ticket, content: Content },
     /// The session's turn is over.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The steps of the work; all of them.

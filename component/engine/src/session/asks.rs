@@ -35,6 +35,16 @@ impl Sessions {
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
             },
+            Ask::Steer {
+                session_id,
+                content,
+                idle,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.steer(core, key, ticket, content, idle),
+                None => self
+                    .editor
+                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+            },
             Ask::Close { session_id } => match self.owned.remove(&session_id) {
                 Some(key) => self.close(core, key, ticket),
                 None => self.close_again(core, &session_id, ticket),
@@ -61,7 +71,7 @@ impl Sessions {
         }
     }
 
-    fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
+    pub(super) fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
         if let Some(session) = self.open.get_mut(&key) {
             session.waiting.push_back(waiting);
             self.next(core, key);

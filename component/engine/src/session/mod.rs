@@ -8,6 +8,7 @@
 mod asks;
 mod facts;
 mod prompt;
+mod steering;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -15,7 +16,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::editor::{Editor, StopReason};
+use crate::editor::{Editor, StopReason, WhenIdle};
 use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
@@ -32,6 +33,8 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// Messages for running turns that have no answer yet.
+    steers: BTreeMap<Ticket, WhenIdle>,
     ending: bool,
 }
 

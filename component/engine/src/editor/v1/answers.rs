@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
-use crate::editor::StopReason;
+use crate::editor::{Steered, StopReason};
 use crate::host::{ListPage, PlanEntry, PlanStatus, Skill, Usage};
 use crate::json::Object;
 use crate::object;
@@ -29,6 +29,7 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
         },
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
+        "_meta": object! { "steering": object! { "supported": true } },
     })
 }
 
@@ -70,6 +71,15 @@ pub fn stopped(reason: StopReason) -> Box<RawValue> {
             StopReason::EndTurn => "end_turn",
             StopReason::Cancelled => "cancelled",
         }
+    })
+}
+
+/// Result of `_session/steering`.
+pub fn steered(steered: Steered) -> Box<RawValue> {
+    raw(&match steered {
+        Steered::Running => object! { "outcome": "injected" },
+        Steered::NewTurn => object! { "outcome": "startedNewTurn" },
+        Steered::NoTurn => object! { "outcome": "promptRequired", "reason": "noRunningTurn" },
     })
 }
 

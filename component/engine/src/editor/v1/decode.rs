@@ -24,6 +24,7 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError>
         "session/new" => new(read(method, params)?),
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?),
+        "_session/steering" => prompt::steering(read(method, params)?),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
             Ok(Ask::Close {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::admission::{Attachment, Content, Source, mime, uri};
-use crate::editor::Ask;
+use crate::editor::{Ask, WhenIdle};
 use crate::limits;
 use crate::rpc::RpcError;
 
@@ -77,6 +77,50 @@ pub fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
     Ok(Ask::Prompt {
         content: content("session/prompt", &params.prompt)?,
         session_id: params.session_id.into_owned(),
+    })
+}
+
+/// Params of `_session/steering` (Claude adapter, section 8).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Steering<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    prompt: Vec<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct SteeringMeta {
+    #[serde(default)]
+    steering: Option<IdleBehavior>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdleBehavior {
+    #[serde(default)]
+    idle_behavior: Option<String>,
+}
+
+/// `_session/steering`.
+pub fn steering(params: Steering<'_>) -> Result<Ask, RpcError> {
+    // What cannot be read in `_meta` is nobody's error.
+    let meta: SteeringMeta = params
+        .meta
+        .and_then(|meta| serde_json::from_str(meta.get()).ok())
+        .unwrap_or_default();
+    let asked = meta.steering.and_then(|it| it.idle_behavior);
+    let idle = match asked.as_deref() {
+        Some("promptRequired") => WhenIdle::SaySo,
+        _ => WhenIdle::StartTurn,
+    };
+    Ok(Ask::Steer {
+        content: content("_session/steering", &params.prompt)?,
+        session_id: params.session_id.into_owned(),
+        idle,
     })
 }
 

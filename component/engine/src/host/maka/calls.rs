@@ -55,6 +55,8 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
+    /// A message for a running turn.
+    Message { ticket: Ticket },
     /// A step of an upload.
     Ingest(Upload),
     /// The plan, with what the pages before proposed.

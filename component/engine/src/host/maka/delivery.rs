@@ -4,16 +4,20 @@
 //! Invariant: what waits for a parcel hears of it exactly once, and in this order: known,
 //! uploaded.
 
+use alloc::vec::Vec;
+
 use super::feed::Feed;
 use super::parcel::{Goal, ParcelId};
 use super::{Cx, Maka};
-use crate::host::Failure;
+use crate::host::{Fact, Failure};
 
 impl Maka {
     /// All that can be known of a turn's attachments without the Host is known.
     pub(super) fn admitted(&mut self, cx: &mut Cx<'_, '_>, id: ParcelId) {
         match self.parcels.get(&id).map(|parcel| &parcel.goal) {
             Some(&Goal::Turn { session }) => self.send(cx, session),
+            // Its turn runs: the Host is there.
+            Some(Goal::Message { .. }) => self.publish(cx, id),
             None => {}
         }
     }
@@ -39,6 +43,11 @@ impl Maka {
                     self.dispatch(cx, session);
                 }
             }
+            Goal::Message { session, ticket } => {
+                let references: Vec<_> = references.collect();
+                let display = parcel.display.as_deref();
+                self.submit(cx, session, ticket, &parcel.text, display, &references);
+            }
         }
     }
 
@@ -52,6 +61,7 @@ impl Maka {
                 }
                 self.progress(cx, session);
             }
+            Goal::Message { ticket, .. } => cx.answer(Fact::Refused { ticket, failure }),
         }
     }
 }

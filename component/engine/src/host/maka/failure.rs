@@ -161,6 +161,16 @@ pub fn resource(reason: &str, sentence: String) -> Failure {
     }
 }
 
+/// A message for a turn that ended while its attachments were uploaded.
+pub fn turn_over() -> Failure {
+    Failure {
+        rejected: false,
+        message: "The turn ended before the message could reach it. Send it as a prompt."
+            .to_string(),
+        data: object! { "source": "adapter", "code": "no_running_turn" },
+    }
+}
+
 /// A list cursor that cannot be used.
 pub fn cursor(reason: &str) -> Failure {
     let message = match reason {

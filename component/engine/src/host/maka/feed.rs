@@ -483,7 +483,7 @@ impl Maka {
 }
 
 /// What the Host would close the connection for is refused here.
-fn check(session_id: &str, content: &Content) -> Result<(), Failure> {
+pub(super) fn check(session_id: &str, content: &Content) -> Result<(), Failure> {
     if !w::entity_id(session_id) {
         return Err(failure::internal(op::START));
     }

@@ -21,6 +21,7 @@ mod link;
 mod looking;
 mod parcel;
 mod reading;
+mod steering;
 mod transcript;
 mod turn;
 mod turns;
@@ -39,12 +40,14 @@ use crate::host::{Command, Fact, Failure, Heard, Listener, SessionKey};
 use crate::input::{Channel, FileArrival, HostArrival, Timer};
 use crate::limits;
 use crate::plumbing::{Core, Due as Anyones};
+use crate::rpc::Ticket;
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
 use feed::Attached;
 use link::Link;
 use parcel::{Parcel, ParcelId};
+use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -113,6 +116,7 @@ pub struct Maka {
     listings: BTreeMap<u64, Listing>,
     parcels: BTreeMap<ParcelId, Parcel>,
     last_parcel: ParcelId,
+    messages: BTreeMap<Ticket, Message>,
     renamed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
     ending: bool,
@@ -156,6 +160,7 @@ impl Maka {
             listings: BTreeMap::new(),
             parcels: BTreeMap::new(),
             last_parcel: 0,
+            messages: BTreeMap::new(),
             renamed: BTreeSet::new(),
             naming: None,
             ending: false,
@@ -181,6 +186,11 @@ impl Maka {
             } => {
                 self.start(cx, session, session_id, turn_id, content);
             }
+            Command::Steer {
+                session,
+                ticket,
+                content,
+            } => self.steer(cx, session, ticket, content),
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
@@ -364,6 +374,7 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
+            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
             Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Plan {
                 session,
@@ -453,7 +464,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 12] = [
+pub const OPERATIONS: [&str; 13] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -466,4 +477,5 @@ pub const OPERATIONS: [&str; 12] = [
     op::QUERY,
     op::STOP,
     op::INGEST,
+    op::SUBMIT,
 ];

@@ -18,6 +18,7 @@ use crate::admission::{Attachment, Content, Source, mime, name};
 use crate::host::{Failure, SessionKey};
 use crate::input::Handle;
 use crate::limits;
+use crate::rpc::Ticket;
 
 /// Number of a parcel; never used twice.
 pub type ParcelId = u64;
@@ -46,6 +47,8 @@ pub struct Parcel {
 pub enum Goal {
     /// A turn that is not sent yet.
     Turn { session: SessionKey },
+    /// A message for a turn that runs.
+    Message { session: SessionKey, ticket: Ticket },
 }
 
 /// What is waited for.

@@ -266,7 +266,7 @@ impl Maka {
             return;
         };
         match turn.step() {
-            Step::Wait => {}
+            Step::Wait => self.steer_on(cx, key),
             Step::SendStop(run_id) => {
                 turn.stop = Stop::Sent;
                 let purpose = Purpose::Stop {
@@ -291,6 +291,7 @@ impl Maka {
         let Some(turn) = attached.turn.take() else {
             return;
         };
+        self.unsteer(cx, key);
         if let Admission::Unknown(Query {
             pause: Some(timer), ..
         }) = turn.admission

@@ -193,6 +193,8 @@ pub mod op {
     pub const QUERY: &str = "turn.query";
     /// Stop a turn.
     pub const STOP: &str = "turn.stop";
+    /// Say something to a turn that runs.
+    pub const SUBMIT: &str = "turn.message.submit";
     /// Upload an attachment.
     pub const INGEST: &str = "artifact.ingest";
 }
@@ -218,6 +220,14 @@ pub struct Started<'a> {
     /// `started`.
     #[serde(borrow, default)]
     pub turn: Option<Turn<'a>>,
+}
+
+/// Result of `turn.message.submit`.
+#[derive(Deserialize)]
+pub struct Submitted<'a> {
+    /// `steering`, `followup` or `turn_started`.
+    #[serde(borrow)]
+    pub disposition: Cow<'a, str>,
 }
 
 /// Result of `host.status`.
