@@ -255,3 +255,118 @@ fn given_a_prompt_without_text_when_sent_then_refused_before_any_request() {
         assert_eq!(scene.host(), NOTHING);
     });
 }
+
+/// What the Host knows of a turn whose start was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    Absent,
+    Running,
+    Ended,
+    Untold,
+}
+
+/// What the editor wants meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wanted {
+    Nothing,
+    Cancel,
+    CancelRequest,
+    Close,
+}
+
+/// 12.3, whole: every fact and every wish, the wish before or after the first question failed;
+/// R28 to R32, 13.4 "start lost".
+#[test]
+fn given_a_lost_start_when_anything_is_known_and_wanted_then_as_the_table_says() {
+    use Known::{Absent, Ended, Running, Untold};
+    use Wanted::{Cancel, CancelRequest, Close, Nothing};
+    let mut rows = 0;
+    for known in [Absent, Running, Ended, Untold] {
+        for wanted in [Nothing, Cancel, CancelRequest, Close] {
+            for late in [false, true] {
+                each_way(|scene| table_row(scene, known, wanted, late));
+                rows += 1;
+            }
+        }
+    }
+    assert_eq!(rows, 32);
+}
+
+fn table_row(scene: &mut Scene, known: Known, wanted: Wanted, late: bool) {
+    let turn = lost(scene);
+    let mut close = None;
+    let mut want = |scene: &mut Scene| match wanted {
+        Wanted::Nothing => {}
+        Wanted::Cancel => scene.cancel(),
+        Wanted::CancelRequest => scene.cancel_request(turn.prompt),
+        Wanted::Close => close = Some(scene.close()),
+    };
+    if !late {
+        want(scene);
+    }
+    let failing = if known == Known::Untold { 5 } else { 1 };
+    for _ in 0..failing {
+        let asked = scene.asked("turn.query");
+        scene.error(&asked, "internal_failure", "no");
+        if late && failing == 1 {
+            want(scene);
+        }
+        scene.wait(200);
+    }
+    if late && failing == 5 {
+        // It is over already: the wish is for the next.
+        want(scene);
+    }
+    match known {
+        Known::Untold => {}
+        Known::Absent => {
+            let asked = scene.asked("turn.query");
+            scene.error(&asked, "not_found", "Turn was not admitted");
+        }
+        Known::Running | Known::Ended => {
+            let running = known == Known::Running;
+            let asked = scene.asked("turn.query");
+            let told = scene.told(&turn, if running { "running" } else { "completed" });
+            scene.result(&asked, &told);
+            if running {
+                assert!(scene.answer(turn.prompt).is_none(), "waits for the Stop");
+                stopped(scene, &turn);
+            }
+        }
+    }
+    let in_time = !(late && known == Known::Untold);
+    let answer = scene.answer(turn.prompt).unwrap();
+    if wanted != Wanted::Nothing && in_time {
+        assert_eq!(answer, format!("{} cancelled", turn.prompt));
+    } else if known == Known::Untold {
+        assert!(answer.contains("outcome_unknown"), "{answer}");
+    } else {
+        assert_eq!(answer, interrupted(turn.prompt));
+    }
+    if let Some(close) = close {
+        let answer = scene.answer(close).unwrap();
+        if known == Known::Untold && in_time {
+            assert!(answer.contains("outcome_unknown"), "{answer}");
+        } else {
+            assert_eq!(answer, format!("{close} {{}}"));
+        }
+    }
+    let remains = scene
+        .desk
+        .notes
+        .iter()
+        .filter(|(_, note)| note.contains("remains unknown"));
+    assert_eq!(remains.count(), usize::from(known == Known::Untold));
+    assert_eq!(
+        scene.count("turn.stop"),
+        usize::from(known == Known::Running)
+    );
+    scene.host();
+    scene.wait(60_000);
+    assert_eq!(scene.host(), NOTHING, "nothing keeps running");
+    assert_eq!(scene.count("turn.start"), 1);
+    assert_eq!(
+        scene.count("turn.query"),
+        if known == Known::Untold { 5 } else { 2 }
+    );
+}

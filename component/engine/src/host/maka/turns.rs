@@ -176,6 +176,11 @@ impl Maka {
                     {
                         query.pause = Some(timer);
                     }
+                } else if matches!(turn.admission, Admission::Untold(_)) {
+                    cx.core.note(
+                        Level::Warn,
+                        "whether the Host admitted a turn remains unknown",
+                    );
                 }
             }
         }
