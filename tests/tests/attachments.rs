@@ -333,3 +333,20 @@ fn given_long_text_and_attachments_when_sent_then_it_is_the_last_or_refused() {
         assert_eq!(content["attachments"].as_array().unwrap().len(), 8);
     }
 }
+
+/// What people see is most of the text again: it gives way before the text does.
+#[test]
+fn given_text_that_fits_once_but_not_twice_when_sent_with_a_file_then_without_the_display_text() {
+    for (length, display) in [(26_000, true), (27_000, false)] {
+        let mut scene = Scene::batched();
+        scene.begin();
+        scene.put("/w/a", "hello");
+        let words = "y".repeat(length);
+        let prompt = scene.blocks(&json!([text(&words), link("/w/a")]));
+        scene.open();
+        scene.uploads("other");
+        let content = scene.ends(prompt);
+        assert_eq!(content["text"], format!("{words}\n\nfile:///w/a"));
+        assert_eq!(content.get("displayText").is_some(), display, "{length}");
+    }
+}

@@ -402,3 +402,84 @@ fn given_an_upload_when_the_editor_goes_then_the_end_comes_at_once() {
     assert_eq!(scene.desk.done, Some(0));
     assert_eq!((scene.count("turn.start"), scene.desk.files.open()), (0, 0));
 }
+
+/// Nothing is begun only to be aborted.
+#[test]
+fn given_a_begin_that_was_not_sent_yet_when_cancelled_then_it_never_is() {
+    each_way(|scene| {
+        let (prompt, _) = at_step(scene, "begin");
+        scene.lose();
+        scene.cancel();
+        assert_eq!(scene.editor(), [format!("{prompt} cancelled")]);
+        scene.wait(60_000);
+        assert_eq!(scene.count("artifact.ingest"), 1);
+        given_up(scene, false);
+    });
+}
+
+/// Host limits: 16 open uploads; the others wait for one to end.
+#[test]
+fn given_more_uploads_than_the_host_takes_when_begun_then_the_rest_wait_for_room() {
+    let mut scene = Scene::plain();
+    scene.begin();
+    scene.running("go");
+    scene.put("/w/a", "hello");
+    for _ in 0..18 {
+        let params = json!({ "sessionId": scene.session, "prompt": [link("/w/a")] });
+        scene.desk.request("_session/steering", &params);
+        scene.settle();
+    }
+    assert_eq!(scene.count("artifact.ingest"), 16);
+    let mut first = Vec::new();
+    for _ in 0..2 {
+        let begin = scene.asked("artifact.ingest");
+        scene.commits(&begin, &begin, "other");
+        first.push(begin.input["uploadId"].clone());
+    }
+    assert_eq!(scene.count("artifact.ingest"), 18);
+    let failed = scene.asked("artifact.ingest");
+    scene.error(&failed, "operation_conflict", "no");
+    assert_eq!(scene.count("artifact.ingest"), 18, "none waits any more");
+    assert_eq!(scene.count("turn.message.submit"), 2);
+}
+
+/// Host limits: 128 MiB announced together.
+#[test]
+fn given_more_bytes_than_the_host_stages_when_begun_then_the_rest_wait_for_room() {
+    let size = 45 << 20;
+    let mut scene = Scene::batched();
+    scene.begin();
+    scene.running("go");
+    scene.put("/w/big", vec![7; size]);
+    for _ in 0..3 {
+        let params = json!({ "sessionId": scene.session, "prompt": [link("/w/big")] });
+        scene.desk.request("_session/steering", &params);
+        scene.settle();
+    }
+    assert_eq!(scene.count("artifact.ingest"), 2);
+    let begin = scene.asked("artifact.ingest");
+    assert_eq!(begin.input["totalBytes"], size);
+    scene.error(&begin, "operation_conflict", "no");
+    assert_eq!(scene.count("artifact.ingest"), 3);
+}
+
+/// What the Host says of an attachment goes into the turn word for word, if it fits.
+#[test]
+fn given_a_reference_that_makes_the_content_too_long_when_committed_then_the_turn_is_not_sent() {
+    let mut scene = Scene::batched();
+    scene.begin();
+    scene.put("/w/a", "hello");
+    let text = "x".repeat(48_000);
+    let prompt = scene.blocks(&json!([{ "type": "text", "text": text }, link("/w/a")]));
+    scene.open();
+    let begin = scene.asked("artifact.ingest");
+    let attachment = json!({ "kind": "other", "ref": { "kind": "session_file", "sessionId": scene.session,
+                             "relativePath": "p".repeat(6_000) } });
+    let committed = json!({ "kind": "committed", "attachment": attachment });
+    scene.result(&begin, &committed);
+    assert_eq!(
+        scene.editor(),
+        [refused(prompt, "runtime_host_admission_rejected")]
+    );
+    assert_eq!(scene.count("turn.start"), 0);
+}

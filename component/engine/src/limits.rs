@@ -41,6 +41,10 @@ pub const MAKA_NAME: u64 = 512;
 pub const MAKA_MIME: u64 = 256;
 /// Raw bytes of one chunk of an upload.
 pub const MAKA_CHUNK: u64 = 48 << 10;
+/// Uploads that may be open at a Host.
+pub const MAKA_UPLOADS: u64 = 16;
+/// Bytes that they may announce together.
+pub const MAKA_STAGED: u64 = 128 << 20;
 /// Milliseconds that one step of an upload may take; then it is aborted.
 pub const MAKA_INGEST_MS: u64 = 30_000;
 /// Bytes from the beginning of a text that is too long, shown above the note that says so

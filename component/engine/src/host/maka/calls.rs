@@ -92,6 +92,7 @@ impl Purpose {
                 | Purpose::List { .. }
                 | Purpose::Title { .. }
                 | Purpose::Page { .. }
+                | Purpose::Message { .. }
                 | Purpose::Ingest(_)
         ) && !self.aside()
     }
@@ -191,6 +192,15 @@ impl Calls {
         }
         let at = self.waiting.iter().position(|w| w.call.id == id)?;
         self.waiting.remove(at).map(|w| (w.call, false))
+    }
+
+    /// Takes back a request that was not sent yet.
+    pub fn withdraw(&mut self, unwanted: impl Fn(&Purpose) -> bool) -> Option<Call> {
+        let at = self
+            .waiting
+            .iter()
+            .position(|w| unwanted(&w.call.purpose))?;
+        self.waiting.remove(at).map(|w| w.call)
     }
 
     /// The connection is gone: everything on its way, in order.

@@ -7,8 +7,8 @@
 use alloc::vec::Vec;
 
 use super::feed::Feed;
-use super::parcel::{Goal, ParcelId};
-use super::{Cx, Maka};
+use super::parcel::{Goal, ParcelId, content_fits};
+use super::{Cx, Maka, failure};
 use crate::host::{Fact, Failure};
 
 impl Maka {
@@ -27,7 +27,18 @@ impl Maka {
         let Some(parcel) = self.parcels.remove(&id) else {
             return;
         };
-        let references = parcel.items.into_iter().filter_map(|item| item.reference);
+        let references: Vec<_> = parcel
+            .items
+            .into_iter()
+            .filter_map(|item| item.reference)
+            .collect();
+        // The Host's references may be longer than they were thought to be.
+        if !content_fits(&parcel.text, parcel.display.as_deref(), &references) {
+            let failure = failure::prompt_rejected(
+                "The prompt is longer than 52 KiB with its attachments. Put the long part into a file.",
+            );
+            return self.undelivered(cx, parcel.goal, failure);
+        }
         match parcel.goal {
             Goal::Turn { session } => {
                 let Some(attached) = self.feeds.get_mut(&session) else {
@@ -37,14 +48,13 @@ impl Maka {
                     turn.parcel = None;
                     turn.text = parcel.text;
                     turn.display = parcel.display;
-                    turn.attachments = references.collect();
+                    turn.attachments = references;
                 }
                 if matches!(attached.feed, Feed::Live) {
                     self.dispatch(cx, session);
                 }
             }
             Goal::Message { session, ticket } => {
-                let references: Vec<_> = references.collect();
                 let display = parcel.display.as_deref();
                 self.submit(cx, session, ticket, &parcel.text, display, &references);
             }

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::failure;
 use super::wire::current as w;
@@ -66,6 +66,8 @@ pub enum Stage {
     Digesting(Pass),
     /// Whether the file is unchanged after it.
     Checking,
+    /// The Host has room for the upload.
+    Queued,
     /// The Host opens the upload.
     Beginning,
     /// Second reading; the Host wants what comes from `next` on.
@@ -189,6 +191,18 @@ impl Parcel {
         self.items.get_mut(self.at as usize)
     }
 
+    /// Whether an upload is, or may be, open at the Host.
+    pub fn uploading(&self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Beginning
+                | Stage::Loading { .. }
+                | Stage::Sending { .. }
+                | Stage::Confirming
+                | Stage::Committing
+        )
+    }
+
     /// Makes what is too long for the Host an attachment of its own. Every attachment is
     /// looked at by now.
     ///
@@ -197,8 +211,17 @@ impl Parcel {
     pub fn fit(&mut self) -> Result<(), Failure> {
         let likeness =
             |item: &Item| w::likeness(&self.session_id, item.name(), item.mime_type(), item.size());
-        let items: Vec<_> = self.items.iter().map(likeness).collect();
-        if fits(&self.text, self.display.as_deref(), &items) {
+        let items: Vec<Box<RawValue>> = self
+            .items
+            .iter()
+            .map(|item| to_raw_value(&likeness(item)).unwrap_or_default())
+            .collect();
+        if content_fits(&self.text, self.display.as_deref(), &items) {
+            return Ok(());
+        }
+        // What people see says the same again: without it there may be room.
+        self.display = None;
+        if content_fits(&self.text, None, &items) {
             return Ok(());
         }
         if self.items.len() as u64 >= limits::ATTACHMENTS {
@@ -209,7 +232,6 @@ impl Parcel {
         }
         let (note, attachment) = attached_text(core::mem::take(&mut self.text));
         self.text = note;
-        self.display = None;
         let mut item = Item::new(attachment);
         if let Body::Here(bytes) = &item.body {
             let prefix = bytes[..bytes.len().min(limits::SNIFFED as usize)].to_vec();
@@ -220,22 +242,19 @@ impl Parcel {
     }
 }
 
-/// Whether text alone fits the Host.
-pub fn text_fits(text: &str) -> bool {
-    fits(text, None, &[])
-}
-
-fn fits(text: &str, display: Option<&str>, likenesses: &[crate::json::Object]) -> bool {
+/// Whether what is about to be sent fits the Host.
+pub fn content_fits(text: &str, display: Option<&str>, attachments: &[Box<RawValue>]) -> bool {
     let short = |text: &str| text.len() as u64 <= limits::MAKA_TURN_TEXT;
     if !short(text) || !display.is_none_or(short) {
         return false;
     }
-    let likenesses: Vec<Box<RawValue>> = likenesses
-        .iter()
-        .map(|it| serde_json::value::to_raw_value(it).unwrap_or_default())
-        .collect();
-    let content = serde_json::to_vec(&w::content(text, display, &likenesses)).unwrap_or_default();
+    let content = serde_json::to_vec(&w::content(text, display, attachments)).unwrap_or_default();
     content.len() as u64 <= limits::MAKA_TURN_CONTENT
+}
+
+/// Whether text alone fits the Host.
+pub fn text_fits(text: &str) -> bool {
+    content_fits(text, None, &[])
 }
 
 /// A text that is too long becomes a file; what stays begins like it and says so.

@@ -92,6 +92,14 @@ impl Maka {
         let Some(parcel) = self.parcels.get_mut(&id) else {
             return;
         };
+        parcel.stage = Stage::Queued;
+        let size = parcel.item().map_or(0, |item| item.size());
+        if !self.room(size) {
+            return;
+        }
+        let Some(parcel) = self.parcels.get_mut(&id) else {
+            return;
+        };
         let Some(item) = parcel.items.get(parcel.at as usize) else {
             return;
         };
@@ -268,6 +276,7 @@ impl Maka {
         }
         parcel.at += 1;
         parcel.stage = Stage::Ready;
+        self.next_upload(cx);
         self.publish(cx, id);
     }
 
@@ -305,13 +314,43 @@ impl Maka {
                 cx.core.file_close(file.handle);
             }
         }
-        if matches!(parcel.stage, Stage::Loading { .. } | Stage::Confirming) {
-            let session_id = parcel.session_id.clone();
-            if let Some(item) = parcel.item() {
-                self.abort(cx, &session_id, &item.upload_id);
+        let mut open = matches!(parcel.stage, Stage::Loading { .. } | Stage::Confirming);
+        let unsent = |purpose: &Purpose| matches!(purpose, Purpose::Ingest(it) if it.parcel == id);
+        if let Some(call) = self.calls.withdraw(unsent) {
+            if let Some(timer) = call.timer {
+                cx.core.disarm(timer);
             }
+            open = parcel.stage != Stage::Beginning;
         }
+        let session_id = parcel.session_id.clone();
+        if let Some(item) = parcel.item().filter(|_| open) {
+            self.abort(cx, &session_id, &item.upload_id);
+        }
+        self.next_upload(cx);
         Some(parcel)
+    }
+
+    /// Begins an upload that waits, if the Host has room.
+    fn next_upload(&mut self, cx: &mut Cx<'_, '_>) {
+        let waiting: Vec<ParcelId> = self
+            .parcels
+            .iter()
+            .filter(|(_, parcel)| parcel.stage == Stage::Queued)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in waiting {
+            self.begin_upload(cx, id);
+        }
+    }
+
+    /// Whether the Host takes another upload of this size beside those that are open.
+    fn room(&self, size: u64) -> bool {
+        let open = self.parcels.values().filter(|parcel| parcel.uploading());
+        let (count, bytes) = open.fold((0, size), |(count, bytes), parcel| {
+            let item = parcel.items.get(parcel.at as usize);
+            (count + 1, bytes + item.map_or(0, Item::size))
+        });
+        count < limits::MAKA_UPLOADS && bytes <= limits::MAKA_STAGED
     }
 
     pub(super) fn fail(&mut self, cx: &mut Cx<'_, '_>, id: ParcelId, failure: Failure) {
