@@ -19,6 +19,10 @@ pub const HOST_CURSOR: u64 = 512;
 pub const ATTACHMENTS: u64 = 8;
 /// Bytes of one attachment.
 pub const ATTACHMENT: u64 = 50 << 20;
+/// Bytes of an attachment's name (what the Maka Host takes).
+pub const ATTACHMENT_NAME: u64 = 512;
+/// Bytes of an attachment's MIME type (likewise).
+pub const ATTACHMENT_MIME: u64 = 256;
 /// Bytes of a file that are looked at to tell what it is.
 pub const SNIFFED: u64 = 1_024;
 /// Bytes of one read of a file, the contract's limit.
@@ -35,10 +39,6 @@ pub const MAKA_CONTROL_SLOTS: u64 = 4;
 pub const MAKA_TURN_TEXT: u64 = 48 << 10;
 /// Bytes of a turn's whole content, encoded.
 pub const MAKA_TURN_CONTENT: u64 = 52 << 10;
-/// Bytes of an attachment's name.
-pub const MAKA_NAME: u64 = 512;
-/// Bytes of an attachment's MIME type.
-pub const MAKA_MIME: u64 = 256;
 /// Raw bytes of one chunk of an upload.
 pub const MAKA_CHUNK: u64 = 48 << 10;
 /// Uploads that may be open at a Host.

@@ -163,7 +163,7 @@ fn is_type(text: &str) -> bool {
                 .all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
     };
     let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
-    text.len() as u64 <= limits::MAKA_MIME
+    text.len() as u64 <= limits::ATTACHMENT_MIME
         && parameters.bytes().all(|b| matches!(b, b' '..=b'~'))
         && essence
             .trim_end()

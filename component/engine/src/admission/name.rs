@@ -26,7 +26,7 @@ pub fn clean(name: &str, fallback: &str) -> String {
     if name.is_empty() {
         return fallback.to_owned();
     }
-    let most = limits::MAKA_NAME as usize;
+    let most = limits::ATTACHMENT_NAME as usize;
     if name.len() <= most {
         return name.to_owned();
     }

@@ -4,7 +4,6 @@
 //! Pure: the caller asks for what is named here and hands in the answers. Invariant: never
 //! more than one piece of a file is held.
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
@@ -148,9 +147,4 @@ impl Pass {
     pub fn finish(self) -> String {
         self.digest.finish()
     }
-}
-
-/// The name that a path gives.
-pub fn name_of(path: &str) -> String {
-    name::of_path(path).to_owned()
 }
