@@ -44,7 +44,7 @@ impl Asked {
 }
 
 /// The Host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScriptedHost {
     /// Which process it is; changes with a restart.
     pub epoch: String,
