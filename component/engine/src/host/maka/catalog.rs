@@ -39,6 +39,7 @@ pub struct Made {
     title: String,
     /// How it is set, if the Host says.
     configuration: Option<Configuration>,
+    cwd: String,
     /// What the editor is told of it besides.
     about: Object,
     /// Which connection its model is reached through.
@@ -100,6 +101,10 @@ impl Maka {
             session_id,
             configuration: Configuration::of(&item),
             title: item.name.into_owned(),
+            cwd: item
+                .workspace
+                .map(|workspace| workspace.host_cwd.into_owned())
+                .unwrap_or_default(),
             about: object! { "model": item.model },
             slug: item.llm_connection_slug.unwrap_or_default().into_owned(),
         };
@@ -112,10 +117,12 @@ impl Maka {
             ticket,
             session_id,
             title,
+            cwd,
             configuration,
             mut about,
             slug,
         } = made;
+        self.ask_skills(cx, &session_id);
         let known = self.models.known.as_ref();
         if let Some(name) = known.and_then(|known| known.connection(&slug)) {
             about.set("connection", &name);
@@ -128,6 +135,7 @@ impl Maka {
             ticket,
             session_id,
             title,
+            cwd,
             options,
             about: Some(object! { "maka": about }),
         });
