@@ -1,87 +1,10 @@
-//! Options and modes of a session: what is offered and how it is set (Maka adapter,
-//! section 9). What changes elsewhere is in `options_elsewhere.rs`.
+//! Setting options and modes of a session (Maka adapter, section 9.3). What is offered is
+//! in `options_offered.rs`, what changes elsewhere in `options_elsewhere.rs`.
 
-use airlock_tests::scripted_host::{Asked, Scene, each_way_bare, words};
+use airlock_tests::scripted_host::{each_way_bare, words};
 use serde_json::{Value, json};
 
 const NOTHING: [&str; 0] = [];
-
-/// A session with options, as it was made; what was told so far counts as seen.
-fn begin(scene: &mut Scene) -> Value {
-    begin_with(scene, &json!({}))
-}
-
-fn begin_with(scene: &mut Scene, more: &Value) -> Value {
-    scene.desk.initialize();
-    scene.desk.host.by_hand("session.create");
-    scene.desk.host.by_hand("connection.catalog.query");
-    let request = scene.desk.request(
-        "session/new",
-        &json!({ "cwd": "/srv/maka-work", "mcpServers": [] }),
-    );
-    scene.settle();
-    let asked = scene.asked("session.create");
-    scene.session = asked.input["sessionId"].as_str().unwrap().to_owned();
-    let item = words::configured(&scene.session, 7, more);
-    scene.result(&asked, &item);
-    models(scene);
-    scene.editor();
-    scene.host();
-    scene.desk.answer(request)["result"].clone()
-}
-
-/// The Host names its models.
-fn models(scene: &mut Scene) {
-    let asked = scene.asked("connection.catalog.query");
-    scene.result(&asked, &words::connections());
-}
-
-/// The editor sets an option; the id of its request.
-fn set(scene: &mut Scene, id: &str, value: &Value) -> u64 {
-    let params = json!({ "sessionId": scene.session, "configId": id, "value": value });
-    let request = scene.desk.request("session/set_config_option", &params);
-    scene.settle();
-    request
-}
-
-fn set_mode(scene: &mut Scene, mode: &str) -> u64 {
-    let params = json!({ "sessionId": scene.session, "modeId": mode });
-    let request = scene.desk.request("session/set_mode", &params);
-    scene.settle();
-    request
-}
-
-/// The Host tells the session as it is now.
-fn current(scene: &mut Scene, revision: u64, more: &Value) {
-    let asked = scene.asked("session.catalog.query");
-    assert_eq!(
-        asked.input,
-        json!({ "kind": "get", "sessionId": scene.session })
-    );
-    let item = words::configured(&scene.session, revision, more);
-    scene.result(&asked, &json!({ "kind": "session", "session": item }));
-}
-
-/// The change that the Host is asked for.
-fn change(scene: &mut Scene) -> Asked {
-    scene.asked("session.configuration.update")
-}
-
-/// The Host makes the change.
-fn commit(scene: &mut Scene, revision: u64, more: &Value) {
-    let asked = change(scene);
-    let item = words::configured(&scene.session, revision, more);
-    scene.result(&asked, &json!({ "kind": "committed", "session": item }));
-    models(scene);
-}
-
-fn conflict(scene: &mut Scene) {
-    let asked = change(scene);
-    let expected = asked.input["expectedRevision"].clone();
-    let conflict =
-        json!({ "kind": "revision_conflict", "expectedRevision": expected, "actualRevision": 99 });
-    scene.result(&asked, &conflict);
-}
 
 fn configuration(target: [&str; 2], rest: [&str; 4]) -> Value {
     let level = if rest[0].is_empty() {
@@ -94,215 +17,6 @@ fn configuration(target: [&str; 2], rest: [&str; 4]) -> Value {
         "thinkingLevel": level, "permissionMode": rest[1], "collaborationMode": rest[2],
         "orchestrationMode": rest[3],
     })
-}
-
-/// `id=current of values`, one an option.
-fn shape(options: &Value) -> Vec<String> {
-    let options = options.as_array().expect("options").iter();
-    let shape = options.map(|it| {
-        let values = it["options"].as_array().expect("values").iter();
-        let values: Vec<&str> = values.map(|it| it["value"].as_str().unwrap()).collect();
-        let text = |key: &str| it[key].as_str().unwrap();
-        format!(
-            "{}={} of {}",
-            text("id"),
-            text("currentValue"),
-            values.join("|")
-        )
-    });
-    shape.collect()
-}
-
-/// F1, R49: the whole answer, and what the Host was asked for it.
-#[test]
-fn given_a_session_that_is_made_when_told_then_its_options_and_modes_are_listed_in_order() {
-    each_way_bare(|scene| {
-        scene.desk.initialize();
-        scene.host();
-        let result = begin(scene);
-        let named = |pairs: &[(&str, &str)]| -> Vec<Value> {
-            let pairs = pairs.iter();
-            pairs
-                .map(|(value, name)| json!({ "value": value, "name": name }))
-                .collect()
-        };
-        assert_eq!(
-            result["configOptions"],
-            json!([
-                { "type": "select", "id": "permission_mode", "name": "Permission mode",
-                  "category": "_maka/permission_mode", "currentValue": "ask",
-                  "options": named(&[("ask", "Ask"), ("bypass", "Bypass")]) },
-                { "type": "select", "id": "model", "name": "Model", "category": "model",
-                  "currentValue": "mock/mock-model",
-                  "options": [
-                    { "value": "mock/mock-model", "name": "mock-model", "description": "Mock" },
-                    { "value": "mock/vendor/large", "name": "Large", "description": "Mock" },
-                    { "value": "mock/plain", "name": "plain", "description": "Mock" },
-                    { "value": "other/mock-model", "name": "mock-model", "description": "Other" },
-                  ] },
-                { "type": "select", "id": "thinking_level", "name": "Thinking level",
-                  "category": "thought_level", "currentValue": "default",
-                  "options": named(&[
-                    ("default", "Default"), ("off", "Off"), ("minimal", "Minimal"), ("low", "Low"),
-                    ("medium", "Medium"), ("high", "High"), ("xhigh", "Extra high"), ("max", "Max"),
-                  ]) },
-                { "type": "select", "id": "collaboration_mode", "name": "Collaboration mode",
-                  "category": "mode", "currentValue": "agent",
-                  "options": named(&[("agent", "Agent"), ("plan", "Plan")]) },
-                { "type": "select", "id": "orchestration_mode", "name": "Orchestration mode",
-                  "category": "_maka/orchestration_mode", "currentValue": "default",
-                  "options": named(&[("default", "Default"), ("swarm", "Swarm"), ("graph", "Graph")]) },
-            ])
-        );
-        assert_eq!(
-            result["modes"],
-            json!({ "currentModeId": "agent", "availableModes": [
-                { "id": "agent", "name": "Agent" }, { "id": "plan", "name": "Plan" },
-            ] })
-        );
-        let asked = scene.desk.asked();
-        assert_eq!(
-            asked
-                .iter()
-                .filter(|it| !it.starts_with("skill."))
-                .collect::<Vec<_>>(),
-            ["hello", "session.create", "connection.catalog.query"]
-        );
-        let create = scene
-            .desk
-            .to_host
-            .iter()
-            .find(|(_, it)| it.contains("session.create"));
-        let create: Value = serde_json::from_str(&create.unwrap().1).unwrap();
-        assert_eq!(
-            create["input"],
-            json!({ "sessionId": scene.session, "modelTarget": { "kind": "default" },
-                    "workspace": { "kind": "host_path", "path": "/srv/maka-work" } })
-        );
-    });
-}
-
-/// F2, R50: every current value is shown, offered or not; levels are the model's.
-#[test]
-fn given_records_of_a_session_when_shown_then_each_current_value_stands_among_the_values() {
-    let permission = "permission_mode=ask of ask|bypass";
-    let model = "mock/mock-model|mock/vendor/large|mock/plain|other/mock-model";
-    let levels = "default|off|minimal|low|medium|high|xhigh|max";
-    let collaboration = "collaboration_mode=agent of agent|plan";
-    let orchestration = "orchestration_mode=default of default|swarm|graph";
-    let of = |current: &str| format!("model={current} of {model}");
-    let thinking = |current: &str, of: &str| format!("thinking_level={current} of {of}");
-    let all = |changed: &[(usize, String)]| {
-        let mut all = [
-            permission.to_owned(),
-            of("mock/mock-model"),
-            thinking("default", levels),
-            collaboration.to_owned(),
-            orchestration.to_owned(),
-        ];
-        for (at, shape) in changed {
-            all[*at].clone_from(shape);
-        }
-        let shown = all.into_iter().filter(|it| !it.is_empty());
-        shown.collect::<Vec<_>>()
-    };
-    let mut rows = vec![
-        (
-            json!({ "permissionMode": "bypass" }),
-            all(&[(0, permission.replace("=ask", "=bypass"))]),
-        ),
-        // Neither asked for nor taken away.
-        (
-            json!({ "permissionMode": "explore" }),
-            all(&[(
-                0,
-                "permission_mode=explore of explore|ask|bypass".to_owned(),
-            )]),
-        ),
-        (
-            json!({ "collaborationMode": "plan" }),
-            all(&[(3, collaboration.replace("=agent", "=plan"))]),
-        ),
-        (
-            json!({ "model": "vendor/large", "thinkingLevel": "high" }),
-            all(&[
-                (1, of("mock/vendor/large")),
-                (2, thinking("high", "default|low|high")),
-            ]),
-        ),
-        // A level that was set for another model.
-        (
-            json!({ "model": "vendor/large", "thinkingLevel": "max" }),
-            all(&[
-                (1, of("mock/vendor/large")),
-                (2, thinking("max", "max|default|low|high")),
-            ]),
-        ),
-        // R50: without levels there is nothing to set.
-        (
-            json!({ "model": "plain" }),
-            all(&[(1, of("mock/plain")), (2, String::new())]),
-        ),
-        // A model that cannot be chosen any more.
-        (
-            json!({ "llmConnectionSlug": "off", "model": "hidden" }),
-            all(&[(1, format!("model=off/hidden of off/hidden|{model}"))]),
-        ),
-    ];
-    for level in levels.split('|').skip(1) {
-        let row = all(&[(2, thinking(level, levels))]);
-        rows.push((json!({ "thinkingLevel": level }), row));
-    }
-    for mode in ["swarm", "graph"] {
-        let shape = orchestration.replace("=default", &format!("={mode}"));
-        rows.push((json!({ "orchestrationMode": mode }), all(&[(4, shape)])));
-    }
-    for (record, wanted) in rows {
-        each_way_bare(|scene| {
-            let result = begin_with(scene, &record);
-            assert_eq!(shape(&result["configOptions"]), wanted, "{record}");
-        });
-    }
-}
-
-/// R52, R53: a record that says too little, or a Host that names no models: the session is
-/// there, without options, and can be closed.
-#[test]
-fn given_no_options_that_could_be_shown_when_a_session_is_made_then_it_is_made_without_them() {
-    for fate in ["legacy", "short", "models"] {
-        each_way_bare(|scene| {
-            scene.desk.initialize();
-            scene.desk.host.by_hand("session.create");
-            scene.desk.host.by_hand("connection.catalog.query");
-            let params = json!({ "cwd": "/srv/maka-work", "mcpServers": [] });
-            let request = scene.desk.request("session/new", &params);
-            scene.settle();
-            let asked = scene.asked("session.create");
-            scene.session = asked.input["sessionId"].as_str().unwrap().to_owned();
-            let more = match fate {
-                "legacy" => json!({ "kind": "unsupported_legacy_record" }),
-                "short" => json!({ "orchestrationMode": null }),
-                _ => json!({}),
-            };
-            let item = words::configured(&scene.session, 7, &more);
-            scene.result(&asked, &item);
-            // R53: it is nobody's until it is told.
-            let early = set(scene, "permission_mode", &json!("bypass"));
-            assert!(scene.answer(early).unwrap().contains("unknown_session"));
-            let asked = scene.asked("connection.catalog.query");
-            if fate == "models" {
-                scene.error(&asked, "persistence_failed", "no");
-            } else {
-                scene.result(&asked, &words::connections());
-            }
-            let result = scene.desk.answer(request)["result"].clone();
-            assert_eq!(result["sessionId"], scene.session, "{fate}");
-            assert!(result.get("configOptions").is_none(), "{fate}: {result}");
-            assert!(result.get("modes").is_none(), "{fate}: {result}");
-            let close = scene.close();
-            assert_eq!(scene.answer(close), Some(format!("{close} {{}}")));
-        });
-    }
 }
 
 /// F3, R55: one thing changes, the rest is sent as it was read; the answer is what was
@@ -350,10 +64,10 @@ fn given_an_option_when_set_then_the_host_is_asked_for_exactly_that_on_the_lates
     let now = json!({ "thinkingLevel": "low", "collaborationMode": "plan", "orchestrationMode": "swarm" });
     for (id, value, wanted) in rows {
         each_way_bare(|scene| {
-            begin(scene);
-            let request = set(scene, id, &json!(value));
-            current(scene, 41, &now);
-            let asked = change(scene);
+            scene.begin_with_options(&json!({}));
+            let request = scene.set(id, &json!(value));
+            scene.current(41, &now);
+            let asked = scene.change();
             assert_eq!(
                 asked.input,
                 json!({ "sessionId": scene.session, "expectedRevision": 41, "configuration": wanted }),
@@ -363,7 +77,7 @@ fn given_an_option_when_set_then_the_host_is_asked_for_exactly_that_on_the_lates
             let item = words::configured(&scene.session, 42, &stored);
             scene.result(&asked, &json!({ "kind": "committed", "session": item }));
             assert_eq!(scene.editor(), NOTHING);
-            models(scene);
+            scene.models();
             let options = "options bypass mock/mock-model default agent swarm";
             assert_eq!(
                 scene.editor(),
@@ -376,103 +90,14 @@ fn given_an_option_when_set_then_the_host_is_asked_for_exactly_that_on_the_lates
     }
 }
 
-/// F4, R54: what cannot be set is refused before the Host is asked.
-#[test]
-fn given_a_setting_that_is_not_offered_when_asked_then_refused_with_the_field_and_no_request() {
-    let refused =
-        |field: &str, reason: &str| format!(r#"{{"field":"{field}","reason":"{reason}"}}"#);
-    let rows = [
-        ("nope", json!("ask"), refused("configId", "unsupported")),
-        ("", json!(""), refused("configId", "unsupported")),
-        (
-            "permission_mode",
-            json!(true),
-            refused("value", "invalid_type"),
-        ),
-        (
-            "permission_mode",
-            json!(7),
-            refused("value", "invalid_type"),
-        ),
-        (
-            "permission_mode",
-            json!(null),
-            refused("value", "invalid_type"),
-        ),
-        (
-            "permission_mode",
-            json!("explore"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "permission_mode",
-            json!("Ask"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "thinking_level",
-            json!("ultra"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "collaboration_mode",
-            json!("default"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "orchestration_mode",
-            json!("agent"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "model",
-            json!("mock-model"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "model",
-            json!("mock/not-enabled"),
-            refused("value", "unsupported"),
-        ),
-        (
-            "model",
-            json!("off/hidden"),
-            refused("value", "unsupported"),
-        ),
-    ];
-    each_way_bare(|scene| {
-        begin(scene);
-        for (id, value, data) in &rows {
-            let request = set(scene, id, value);
-            assert_eq!(
-                scene.editor(),
-                [format!("{request} error -32602 {data}")],
-                "{id}"
-            );
-        }
-        let request = set_mode(scene, "ask");
-        let data = refused("modeId", "unsupported");
-        assert_eq!(scene.editor(), [format!("{request} error -32602 {data}")]);
-        scene.session = "another".to_owned();
-        for request in [
-            set(scene, "permission_mode", &json!("ask")),
-            set_mode(scene, "plan"),
-        ] {
-            let line = scene.answer(request).unwrap();
-            assert!(line.contains(r#""reason":"unknown_session""#), "{line}");
-        }
-        assert_eq!(scene.host(), NOTHING);
-    });
-}
-
 /// A level that the model does not have is the Host's business.
 #[test]
 fn given_a_level_that_the_model_lacks_when_set_then_the_host_decides() {
     each_way_bare(|scene| {
-        begin_with(scene, &json!({ "model": "plain" }));
-        let request = set(scene, "thinking_level", &json!("high"));
-        current(scene, 7, &json!({ "model": "plain" }));
-        let asked = change(scene);
+        scene.begin_with_options(&json!({ "model": "plain" }));
+        let request = scene.set("thinking_level", &json!("high"));
+        scene.current(7, &json!({ "model": "plain" }));
+        let asked = scene.change();
         scene.error(&asked, "invalid_request", "no such level");
         let data = r#"{"source":"runtime_host","operation":"session.configuration.update","code":"invalid_request"}"#;
         assert_eq!(scene.editor(), [format!("{request} error -32602 {data}")]);
@@ -485,17 +110,17 @@ fn given_a_level_that_the_model_lacks_when_set_then_the_host_decides() {
 fn given_the_mode_or_its_option_when_set_then_the_editor_hears_of_both_before_the_answer() {
     for by_mode in [true, false] {
         each_way_bare(|scene| {
-            begin(scene);
+            scene.begin_with_options(&json!({}));
             let request = if by_mode {
-                set_mode(scene, "plan")
+                scene.set_mode("plan")
             } else {
-                set(scene, "collaboration_mode", &json!("plan"))
+                scene.set("collaboration_mode", &json!("plan"))
             };
-            current(scene, 7, &json!({}));
-            let asked = change(scene);
+            scene.current(7, &json!({}));
+            let asked = scene.change();
             assert_eq!(asked.input["configuration"]["collaborationMode"], "plan");
             scene.desk.host.put_back(asked);
-            commit(scene, 8, &json!({ "collaborationMode": "plan" }));
+            scene.commit(8, &json!({ "collaborationMode": "plan" }));
             let options = "options ask mock/mock-model default plan default";
             let answer = if by_mode {
                 format!("{request} {{}}")
@@ -504,9 +129,9 @@ fn given_the_mode_or_its_option_when_set_then_the_editor_hears_of_both_before_th
             };
             assert_eq!(scene.editor(), [options, "mode plan", &answer]);
             // What it knows already is not told again.
-            let request = set_mode(scene, "plan");
-            current(scene, 8, &json!({ "collaborationMode": "plan" }));
-            commit(scene, 9, &json!({ "collaborationMode": "plan" }));
+            let request = scene.set_mode("plan");
+            scene.current(8, &json!({ "collaborationMode": "plan" }));
+            scene.commit(9, &json!({ "collaborationMode": "plan" }));
             assert_eq!(scene.editor(), [format!("{request} {{}}")]);
         });
     }
@@ -516,12 +141,12 @@ fn given_the_mode_or_its_option_when_set_then_the_editor_hears_of_both_before_th
 #[test]
 fn given_conflicts_when_an_option_is_set_then_two_are_gone_over_and_the_third_is_told() {
     each_way_bare(|scene| {
-        begin(scene);
-        let request = set(scene, "permission_mode", &json!("bypass"));
-        current(scene, 7, &json!({}));
-        conflict(scene);
-        current(scene, 8, &json!({ "thinkingLevel": "high" }));
-        let asked = change(scene);
+        scene.begin_with_options(&json!({}));
+        let request = scene.set("permission_mode", &json!("bypass"));
+        scene.current(7, &json!({}));
+        scene.conflict("session.configuration.update");
+        scene.current(8, &json!({ "thinkingLevel": "high" }));
+        let asked = scene.change();
         assert_eq!(asked.input["expectedRevision"], 8);
         assert_eq!(
             asked.input["configuration"],
@@ -531,8 +156,7 @@ fn given_conflicts_when_an_option_is_set_then_two_are_gone_over_and_the_third_is
             )
         );
         scene.desk.host.put_back(asked);
-        commit(
-            scene,
+        scene.commit(
             9,
             &json!({ "permissionMode": "bypass", "thinkingLevel": "high" }),
         );
@@ -543,10 +167,10 @@ fn given_conflicts_when_an_option_is_set_then_two_are_gone_over_and_the_third_is
         );
 
         scene.host();
-        let request = set(scene, "permission_mode", &json!("ask"));
+        let request = scene.set("permission_mode", &json!("ask"));
         for revision in [9, 10, 11] {
-            current(scene, revision, &json!({}));
-            conflict(scene);
+            scene.current(revision, &json!({}));
+            scene.conflict("session.configuration.update");
         }
         let data = r#"{"source":"runtime_host","operation":"session.configuration.update","code":"revision_conflict","attempts":3}"#;
         assert_eq!(scene.editor(), [format!("{request} error -32603 {data}")]);
@@ -561,29 +185,29 @@ fn given_conflicts_when_an_option_is_set_then_two_are_gone_over_and_the_third_is
 #[test]
 fn given_two_options_set_at_once_when_another_client_changes_a_third_then_all_come_true() {
     each_way_bare(|scene| {
-        begin(scene);
-        let first = set(scene, "permission_mode", &json!("bypass"));
-        let second = set(scene, "thinking_level", &json!("high"));
+        scene.begin_with_options(&json!({}));
+        let first = scene.set("permission_mode", &json!("bypass"));
+        let second = scene.set("thinking_level", &json!("high"));
         assert_eq!(scene.count("session.catalog.query"), 1, "the second waits");
-        current(scene, 7, &json!({}));
-        commit(scene, 8, &json!({ "permissionMode": "bypass" }));
+        scene.current(7, &json!({}));
+        scene.commit(8, &json!({ "permissionMode": "bypass" }));
         let options = "options bypass mock/mock-model default agent default";
         assert_eq!(
             scene.editor(),
             [options.to_owned(), format!("{first} {options}")]
         );
-        current(scene, 8, &json!({ "permissionMode": "bypass" }));
-        conflict(scene);
+        scene.current(8, &json!({ "permissionMode": "bypass" }));
+        scene.conflict("session.configuration.update");
         let now = json!({ "permissionMode": "bypass", "orchestrationMode": "graph" });
-        current(scene, 9, &now);
-        let asked = change(scene);
+        scene.current(9, &now);
+        let asked = scene.change();
         assert_eq!(
             asked.input["configuration"],
             configuration(["mock", "mock-model"], ["high", "bypass", "agent", "graph"])
         );
         scene.desk.host.put_back(asked);
         let now = json!({ "permissionMode": "bypass", "thinkingLevel": "high", "orchestrationMode": "graph" });
-        commit(scene, 10, &now);
+        scene.commit(10, &now);
         let options = "options bypass mock/mock-model high agent graph";
         assert_eq!(
             scene.editor(),
@@ -622,8 +246,8 @@ fn given_a_session_that_cannot_be_read_when_an_option_is_set_then_told_and_nothi
     ];
     for (answer, code, data) in rows {
         each_way_bare(|scene| {
-            begin(scene);
-            let request = set(scene, "permission_mode", &json!("bypass"));
+            scene.begin_with_options(&json!({}));
+            let request = scene.set("permission_mode", &json!("bypass"));
             let asked = scene.asked("session.catalog.query");
             scene.result(&asked, &answer);
             assert_eq!(scene.editor(), [format!("{request} error {code} {data}")]);
@@ -648,9 +272,9 @@ fn given_a_change_that_the_host_does_not_make_when_told_then_the_editor_is_and_n
     ];
     for (fate, code) in rows {
         each_way_bare(|scene| {
-            begin(scene);
-            let request = set(scene, "permission_mode", &json!("bypass"));
-            current(scene, 7, &json!({}));
+            scene.begin_with_options(&json!({}));
+            let request = scene.set("permission_mode", &json!("bypass"));
+            scene.current(7, &json!({}));
             scene.host();
             let told = match fate {
                 "lost" => {
@@ -661,16 +285,16 @@ fn given_a_change_that_the_host_does_not_make_when_told_then_the_editor_is_and_n
                     scene.wait(29_999);
                     assert_eq!(scene.editor(), NOTHING);
                     scene.wait(1);
-                    change(scene);
+                    scene.change();
                     r#""code":"request_interrupted","reason":"timeout","dispatch":"dispatched""#
                 }
                 "garbage" => {
-                    let asked = change(scene);
+                    let asked = scene.change();
                     scene.result(&asked, &json!({ "kind": "committed" }));
                     r#""code":"internal_failure""#
                 }
                 _ => {
-                    let asked = change(scene);
+                    let asked = scene.change();
                     scene.error(&asked, fate, "no");
                     &format!(r#""code":"{fate}""#)
                 }
@@ -685,10 +309,10 @@ fn given_a_change_that_the_host_does_not_make_when_told_then_the_editor_is_and_n
             );
             scene.wait(60_000);
             assert_eq!(scene.count("session.configuration.update"), 1, "{fate}");
-            let request = set(scene, "permission_mode", &json!("bypass"));
+            let request = scene.set("permission_mode", &json!("bypass"));
             scene.wait(100);
-            current(scene, 7, &json!({}));
-            commit(scene, 8, &json!({ "permissionMode": "bypass" }));
+            scene.current(7, &json!({}));
+            scene.commit(8, &json!({ "permissionMode": "bypass" }));
             assert!(scene.answer(request).unwrap().contains("options bypass"));
         });
     }
@@ -699,10 +323,10 @@ fn given_a_change_that_the_host_does_not_make_when_told_then_the_editor_is_and_n
 fn given_models_that_cannot_be_read_when_an_option_was_set_then_the_change_is_told() {
     for fate in ["error", "silence", "lost"] {
         each_way_bare(|scene| {
-            begin(scene);
-            let request = set(scene, "model", &json!("other/mock-model"));
-            current(scene, 7, &json!({}));
-            let asked = change(scene);
+            scene.begin_with_options(&json!({}));
+            let request = scene.set("model", &json!("other/mock-model"));
+            scene.current(7, &json!({}));
+            let asked = scene.change();
             let item =
                 words::configured(&scene.session, 8, &json!({ "llmConnectionSlug": "other" }));
             scene.result(&asked, &json!({ "kind": "committed", "session": item }));
@@ -727,21 +351,21 @@ fn given_options_being_set_when_the_editor_hangs_up_then_nothing_more_is_sent() 
     let closed = r#"{"source":"runtime_host","operation":"session.configuration.update","code":"registry_closed"}"#;
     for at_commit in [false, true] {
         each_way_bare(|scene| {
-            begin(scene);
+            scene.begin_with_options(&json!({}));
             let turn = scene.running("hello");
-            let first = set(scene, "permission_mode", &json!("bypass"));
-            let second = set(scene, "permission_mode", &json!("ask"));
+            let first = scene.set("permission_mode", &json!("bypass"));
+            let second = scene.set("permission_mode", &json!("ask"));
             if at_commit {
-                current(scene, 7, &json!({}));
+                scene.current(7, &json!({}));
             }
             scene.editor();
             scene.host();
             scene.hang_up();
             assert_eq!(scene.host(), [format!("stop {} run-1", turn.id)]);
             if at_commit {
-                conflict(scene);
+                scene.conflict("session.configuration.update");
             } else {
-                current(scene, 7, &json!({}));
+                scene.current(7, &json!({}));
             }
             let errors = [first, second].map(|it| format!("{it} error -32603 {closed}"));
             assert_eq!(scene.editor(), errors);
@@ -759,9 +383,9 @@ fn given_options_being_set_when_the_editor_hangs_up_then_nothing_more_is_sent() 
 #[test]
 fn given_an_option_being_set_when_the_editor_hangs_up_and_nothing_runs_then_it_ends_at_once() {
     each_way_bare(|scene| {
-        begin(scene);
-        let request = set(scene, "permission_mode", &json!("bypass"));
-        current(scene, 7, &json!({}));
+        scene.begin_with_options(&json!({}));
+        let request = scene.set("permission_mode", &json!("bypass"));
+        scene.current(7, &json!({}));
         scene.hang_up();
         assert_eq!(scene.desk.done, Some(0));
         let line = scene.answer(request).unwrap();
@@ -776,11 +400,11 @@ fn given_an_option_being_set_when_the_editor_hangs_up_and_nothing_runs_then_it_e
 fn given_options_being_set_when_the_session_is_closed_then_what_waits_is_dropped_and_told() {
     for sent in [false, true] {
         each_way_bare(|scene| {
-            begin(scene);
-            let first = set(scene, "permission_mode", &json!("bypass"));
-            let second = set_mode(scene, "plan");
+            scene.begin_with_options(&json!({}));
+            let first = scene.set("permission_mode", &json!("bypass"));
+            let second = scene.set_mode("plan");
             if sent {
-                current(scene, 7, &json!({}));
+                scene.current(7, &json!({}));
             }
             let close = scene.close();
             assert_eq!(scene.editor(), [format!("{close} {{}}")]);
@@ -792,14 +416,14 @@ fn given_options_being_set_when_the_session_is_closed_then_what_waits_is_dropped
             };
             let (first_unknown, second_unknown) = (unknown(first), unknown(second));
             if sent {
-                commit(scene, 8, &json!({ "permissionMode": "bypass" }));
+                scene.commit(8, &json!({ "permissionMode": "bypass" }));
                 let options = "options bypass mock/mock-model default agent default";
                 assert_eq!(
                     scene.editor(),
                     [format!("{first} {options}"), second_unknown]
                 );
             } else {
-                current(scene, 7, &json!({}));
+                scene.current(7, &json!({}));
                 assert_eq!(scene.editor(), [first_unknown, second_unknown]);
             }
             assert_eq!(
