@@ -106,14 +106,14 @@ impl Configuration {
                 PERMISSION,
                 "Permission mode",
                 other(PERMISSION),
-                &self.permission,
+                value(&self.permission),
                 w::PERMISSION_MODES.map(value).into()
             ),
             choice(
                 MODEL,
                 "Model",
                 Category::Model,
-                &model_id(&self.slug, &self.model),
+                self.model(catalog),
                 catalog.map(models).unwrap_or_default()
             ),
         ];
@@ -124,7 +124,7 @@ impl Configuration {
                 THINKING,
                 "Thinking level",
                 Category::ThoughtLevel,
-                self.thinking.as_deref().unwrap_or(DEFAULT),
+                value(self.thinking.as_deref().unwrap_or(DEFAULT)),
                 core::iter::once(default).chain(levels).collect(),
             ));
         }
@@ -132,17 +132,26 @@ impl Configuration {
             COLLABORATION,
             "Collaboration mode",
             Category::Mode,
-            &self.collaboration,
+            value(&self.collaboration),
             w::COLLABORATION_MODES.map(value).into(),
         ));
         all.push(choice(
             ORCHESTRATION,
             "Orchestration mode",
             other(ORCHESTRATION),
-            &self.orchestration,
+            value(&self.orchestration),
             w::ORCHESTRATION_MODES.map(value).into(),
         ));
         Options(all)
+    }
+
+    fn model(&self, catalog: Option<&Catalog>) -> Value {
+        let connection = catalog.and_then(|it| it.connection(&self.slug));
+        Value {
+            id: model_id(&self.slug, &self.model),
+            name: self.model.clone(),
+            about: connection.map(ToString::to_string),
+        }
     }
 
     /// The thinking levels of the model. This epoch's catalog tells them only where the
@@ -219,17 +228,18 @@ fn choice(
     id: &str,
     name: &str,
     category: Category,
-    current: &str,
+    current: Value,
     mut values: Vec<Value>,
 ) -> Choice {
-    if values.iter().all(|it| it.id != current) {
-        values.insert(0, value(current));
+    let id_of_current = current.id.clone();
+    if values.iter().all(|it| it.id != current.id) {
+        values.insert(0, current);
     }
     Choice {
         id: id.to_string(),
         name: name.to_string(),
         category,
-        current: current.to_string(),
+        current: id_of_current,
         values,
     }
 }
