@@ -1,6 +1,7 @@
 //! Setting options and modes of a session (Maka adapter, section 9.3). What is offered is
 //! in `options_offered.rs`, what changes elsewhere in `options_elsewhere.rs`.
 
+use airlock_tests::Recording;
 use airlock_tests::scripted_host::{each_way_bare, words};
 use serde_json::{Value, json};
 
@@ -433,4 +434,46 @@ fn given_options_being_set_when_the_session_is_closed_then_what_waits_is_dropped
             assert_eq!(scene.desk.unanswered(), [""; 0]);
         });
     }
+}
+
+/// What is sent has the shape of recording 14, and its answers are read.
+#[test]
+fn given_the_changes_of_recording_14_when_made_then_the_same_is_sent_and_the_answer_is_told() {
+    let recording = Recording::open("14");
+    let operation = Some("session.configuration.update");
+    let asked = recording.client_frames();
+    let asked: Vec<Value> = asked
+        .filter(|it| it.operation() == operation)
+        .map(|it| it.value["input"].clone())
+        .collect();
+    let host = recording.host_frames();
+    let results: Vec<Value> = host
+        .filter(|it| it.operation() == operation)
+        .map(|it| it.value["result"].clone())
+        .collect();
+    assert_eq!((asked.len(), results.len()), (3, 3));
+    let [_, before, after] = &results[..] else {
+        unreachable!("three of them")
+    };
+    each_way_bare(|scene| {
+        scene.begin_with_options(&json!({}));
+        let request = scene.set("thinking_level", &json!("high"));
+        // As the recorded client's last change found it, but for what it changed besides.
+        let mut item = before["session"].clone();
+        item["permissionMode"] = json!("ask");
+        item["collaborationMode"] = json!("agent");
+        let query = scene.asked("session.catalog.query");
+        scene.result(&query, &json!({ "kind": "session", "session": item }));
+        let change = scene.change();
+        let mut wanted = asked[2].clone();
+        wanted["sessionId"] = json!(scene.session);
+        assert_eq!(change.input.to_string(), wanted.to_string());
+        scene.result(&change, after);
+        scene.models();
+        let options = "options ask mock/mock-model high agent default";
+        assert_eq!(
+            scene.editor(),
+            [options.to_owned(), format!("{request} {options}")]
+        );
+    });
 }

@@ -1,5 +1,6 @@
 //! Sessions of the Host: making them, listing them, their names.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 
@@ -108,7 +109,7 @@ impl Maka {
             about: object! { "model": item.model },
             slug: item.llm_connection_slug.unwrap_or_default().into_owned(),
         };
-        self.read_models(cx, Waiting::Created(made));
+        self.read_models(cx, Waiting::Created(Box::new(made)));
     }
 
     /// The models were read, or could not be.

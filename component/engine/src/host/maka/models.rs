@@ -4,6 +4,7 @@
 //! however it ends; a reading that fails leaves what was known before; a reading has an end,
 //! whatever the Host answers.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -60,7 +61,7 @@ pub struct Model {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Waiting {
     /// A session that was just made.
-    Created(Made),
+    Created(Box<Made>),
     /// A session whose options were just set.
     Set(SessionKey),
 }
@@ -119,7 +120,7 @@ impl Maka {
 
     fn models_read(&mut self, cx: &mut Cx<'_, '_>, waiting: Waiting) {
         match waiting {
-            Waiting::Created(made) => self.told_created(cx, made),
+            Waiting::Created(made) => self.told_created(cx, *made),
             Waiting::Set(key) => self.told_set(cx, key),
         }
     }
