@@ -113,29 +113,36 @@ fn given_a_read_of_options_that_fails_or_stalls_when_a_turn_runs_then_it_goes_on
 /// R46, R47: closing waits for no read, and nothing is told after it.
 #[test]
 fn given_a_read_of_options_when_the_session_is_closed_then_it_holds_nothing_up_and_is_not_told() {
-    each_way_bare(|scene| {
-        let turn = running(scene);
-        scene.text(&turn, "m1", 0, "Hi");
-        revision(scene, &turn, 2);
-        scene.wait(1_000);
-        let asked = scene.asked("session.catalog.query");
-        let close = scene.close();
-        let stop = scene.asked("turn.stop");
-        let told = scene.told(&turn, "cancelled");
-        scene.result(&stop, &told);
-        assert_eq!(
-            scene.editor(),
-            [
-                "says m1: \"Hi\"".to_owned(),
-                format!("{} cancelled", turn.prompt),
-                format!("{close} {{}}"),
-            ]
-        );
-        let item = words::configured(&scene.session, 2, &json!({ "permissionMode": "bypass" }));
-        scene.result(&asked, &json!({ "kind": "session", "session": item }));
-        scene.wait(60_000);
-        assert_eq!(scene.editor(), NOTHING);
-    });
+    for early in [true, false] {
+        each_way_bare(|scene| {
+            let turn = running(scene);
+            scene.text(&turn, "m1", 0, "Hi");
+            revision(scene, &turn, 2);
+            scene.wait(1_000);
+            let asked = scene.asked("session.catalog.query");
+            let item = words::configured(&scene.session, 2, &json!({ "permissionMode": "bypass" }));
+            let read = asked.result(&json!({ "kind": "session", "session": item }));
+            let close = scene.close();
+            if early {
+                scene.says([read.clone()]);
+            }
+            let stop = scene.asked("turn.stop");
+            let told = scene.told(&turn, "cancelled");
+            scene.result(&stop, &told);
+            if !early {
+                scene.says([read]);
+            }
+            scene.wait(60_000);
+            assert_eq!(
+                scene.editor(),
+                [
+                    "says m1: \"Hi\"".to_owned(),
+                    format!("{} cancelled", turn.prompt),
+                    format!("{close} {{}}"),
+                ]
+            );
+        });
+    }
 }
 
 /// 27.16: what is set here is told, then answered; what changes elsewhere meanwhile comes
