@@ -302,3 +302,24 @@ fn given_a_setting_that_is_not_offered_when_asked_then_refused_with_the_field_an
         assert_eq!(scene.host(), NOTHING);
     });
 }
+
+/// R51: a session of the list is nobody's.
+#[test]
+fn given_a_session_that_was_only_listed_when_an_option_is_set_then_it_is_unknown() {
+    each_way_bare(|scene| {
+        scene.begin_with_options(&json!({}));
+        scene.desk.request("session/list", &json!({}));
+        scene.settle();
+        let asked = scene.asked("session.catalog.query");
+        let other = words::configured("other", 1, &json!({}));
+        let page = json!({ "kind": "page", "revision": format!("sha256:{}", "0".repeat(64)),
+                           "sessions": [other], "nextCursor": null });
+        scene.result(&asked, &page);
+        scene.host();
+        scene.session = "other".to_owned();
+        let request = scene.set("permission_mode", &json!("bypass"));
+        let line = scene.answer(request).unwrap();
+        assert!(line.contains(r#""reason":"unknown_session""#), "{line}");
+        assert_eq!(scene.host(), NOTHING);
+    });
+}
