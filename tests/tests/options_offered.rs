@@ -323,3 +323,23 @@ fn given_a_session_that_was_only_listed_when_an_option_is_set_then_it_is_unknown
         assert_eq!(scene.host(), NOTHING);
     });
 }
+
+/// 27.17: a session that the Host made is told, even at the end; nothing more is asked.
+#[test]
+fn given_a_session_whose_models_are_being_read_when_the_editor_hangs_up_then_it_is_told_and_ends() {
+    each_way_bare(|scene| {
+        scene.desk.initialize();
+        scene.desk.host.by_hand("connection.catalog.query");
+        let params = json!({ "cwd": "/srv/maka-work", "mcpServers": [] });
+        let request = scene.desk.request("session/new", &params);
+        scene.settle();
+        scene.asked("connection.catalog.query");
+        scene.host();
+        scene.hang_up();
+        let line = scene.answer(request).unwrap();
+        assert!(line.contains(r#""sessionId":"#), "{line}");
+        assert!(!line.contains("configOptions"), "{line}");
+        assert_eq!(scene.host(), NOTHING);
+        assert_eq!(scene.desk.done, Some(0));
+    });
+}
