@@ -5,6 +5,7 @@
 //! test takes it. Sans-IO. Invariant: nothing is said that the test did not ask for.
 
 mod scene;
+mod settings;
 mod told;
 pub mod words;
 
