@@ -5,6 +5,7 @@
 mod editor;
 mod files;
 mod host;
+mod options;
 
 use std::time::Duration;
 

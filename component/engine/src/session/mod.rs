@@ -6,7 +6,9 @@
 //! nothing from that moment on.
 
 mod asks;
+mod delete;
 mod facts;
+pub mod options;
 mod prompt;
 mod steering;
 
@@ -21,6 +23,7 @@ use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
+use options::Told;
 use prompt::{Prompt, Waiting};
 
 /// All conversations of one connection.
@@ -35,6 +38,8 @@ pub struct Sessions {
     open: BTreeMap<SessionKey, Session>,
     /// Messages for running turns that have no answer yet.
     steers: BTreeMap<Ticket, WhenIdle>,
+    /// Requests that wait for a session to be closed before it is deleted.
+    deleting: BTreeMap<Ticket, String>,
     ending: bool,
 }
 
@@ -50,6 +55,8 @@ struct Session {
     waiting: VecDeque<Waiting>,
     state: State,
     feed: Feed,
+    /// What the editor knows of its options.
+    told: Told,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +119,7 @@ impl Sessions {
     }
 
     /// Takes a session in.
-    fn adopt(&mut self, id: String, title: String, cwd: String) {
+    fn adopt(&mut self, id: String, title: String, cwd: String, told: Told) {
         let key = self.next_key;
         self.next_key += 1;
         self.owned.insert(id.clone(), key);
@@ -126,6 +133,7 @@ impl Sessions {
                 waiting: VecDeque::new(),
                 state: State::Owned,
                 feed: Feed::Flowing,
+                told,
             },
         );
     }

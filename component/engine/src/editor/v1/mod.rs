@@ -3,4 +3,5 @@
 pub mod answers;
 pub mod decode;
 pub mod encode;
+pub mod options;
 mod prompt;

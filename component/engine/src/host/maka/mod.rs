@@ -2,8 +2,9 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`,
-//! `looking`, `upload`, `delivery`), sessions (`catalog`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`, `looking`,
+//! `upload`, `delivery`, `steering`), sessions (`catalog`, `remove`), their options
+//! (`options`, `configure`, `models`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -14,13 +15,17 @@ pub mod wire;
 mod aside;
 mod calls;
 mod catalog;
+mod configure;
 mod delivery;
 mod feed;
 mod frames;
 mod link;
 mod looking;
+mod models;
+mod options;
 mod parcel;
 mod reading;
+mod remove;
 mod steering;
 mod transcript;
 mod turn;
@@ -44,9 +49,12 @@ use crate::rpc::Ticket;
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
+use configure::Settings;
 use feed::Attached;
 use link::Link;
+use models::Models;
 use parcel::{Parcel, ParcelId};
+use remove::Removals;
 use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
@@ -71,7 +79,7 @@ pub enum Due {
     Recovered { session: SessionKey, feed: u64 },
     /// The next question what became of a turn.
     Admission { session: SessionKey },
-    /// Names of sessions may have changed.
+    /// Names and options of sessions may have changed.
     Titles,
 }
 
@@ -117,7 +125,10 @@ pub struct Maka {
     parcels: BTreeMap<ParcelId, Parcel>,
     last_parcel: ParcelId,
     messages: BTreeMap<Ticket, Message>,
-    renamed: BTreeSet<SessionKey>,
+    models: Models,
+    settings: Settings,
+    removals: Removals,
+    changed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
     ending: bool,
     ended: bool,
@@ -161,7 +172,10 @@ impl Maka {
             parcels: BTreeMap::new(),
             last_parcel: 0,
             messages: BTreeMap::new(),
-            renamed: BTreeSet::new(),
+            models: Models::default(),
+            settings: Settings::default(),
+            removals: Removals::default(),
+            changed: BTreeSet::new(),
             naming: None,
             ending: false,
             ended: false,
@@ -194,6 +208,13 @@ impl Maka {
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
+            Command::Configure {
+                ticket,
+                session,
+                session_id,
+                setting,
+            } => self.configure(cx, ticket, session, session_id, setting),
+            Command::Delete { ticket, session_id } => self.remove(cx, ticket, session_id),
             Command::Pause { session } => self.pause(cx, session),
             Command::Resume { session } => self.resume(cx, session),
             Command::Shutdown => self.shut_down(cx),
@@ -365,9 +386,13 @@ impl Maka {
         match purpose {
             Purpose::Status => self.status(cx, answer),
             Purpose::Create { ticket, session_id } => self.created(cx, ticket, session_id, answer),
-            Purpose::Models(made) => self.models(cx, made, answer),
+            Purpose::Models(reading) => self.models_page(cx, reading, answer),
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
             Purpose::Title { session } => self.title(cx, session, answer),
+            Purpose::Current { session } => self.current(cx, session, answer),
+            Purpose::Commit { session } => self.committed(cx, session, answer),
+            Purpose::Find { ticket } => self.found(cx, ticket, answer),
+            Purpose::Remove { ticket } => self.removed(cx, ticket, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),
             Purpose::Page { session, feed } => self.page(cx, session, feed, answer),
             Purpose::Start { session, turn_id } => self.started(cx, session, &turn_id, answer),
@@ -464,10 +489,12 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 13] = [
+pub const OPERATIONS: [&str; 15] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
+    op::CONFIGURE,
+    op::REMOVE,
     op::MODELS,
     op::OPEN,
     op::CLOSE,
