@@ -21,7 +21,7 @@ impl<P: Peer> Desk<P> {
     pub fn initialize(&mut self) -> Value {
         let id = self.request(
             "initialize",
-            &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+            &json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities }),
         );
         self.answer(id)
     }

@@ -5,6 +5,8 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::ask::Asking;
+
 /// What a tool does. The words are ACP's, since every editor draws them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -139,6 +141,15 @@ pub enum ToolFact<'a> {
         /// How long it ran, milliseconds.
         duration_ms: Option<u64>,
     },
+    /// It asks the user something, or has the answer.
+    Asks {
+        /// The Host's id of the tool use, or of the question.
+        id: &'a str,
+        /// The question and what became of it.
+        asking: &'a Asking,
+        /// Whether the card is for the question alone.
+        own_card: bool,
+    },
     /// Its result.
     Result {
         /// The Host's id of the tool use.
@@ -165,6 +176,7 @@ impl<'a> ToolFact<'a> {
             | ToolFact::Progress { id, .. }
             | ToolFact::Preview { id, .. }
             | ToolFact::Announced { id, .. }
+            | ToolFact::Asks { id, .. }
             | ToolFact::Result { id, .. } => id,
         }
     }

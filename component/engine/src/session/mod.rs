@@ -6,6 +6,7 @@
 //! nothing from that moment on.
 
 mod asks;
+mod dialogs;
 mod facts;
 mod prompt;
 
@@ -20,6 +21,7 @@ use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
+use dialogs::Dialogs;
 use prompt::{Prompt, Waiting};
 
 /// All conversations of one connection.
@@ -43,6 +45,7 @@ struct Session {
     title: String,
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
+    dialogs: Dialogs,
     state: State,
     feed: Feed,
 }
@@ -99,6 +102,10 @@ impl Sessions {
             if let Some(prompt) = &mut session.running {
                 prompt.show(core, &mut self.editor, &session.id);
             }
+            self.ask_waiting(core, key);
+            let Some(session) = self.open.get_mut(&key) else {
+                continue;
+            };
             if session.feed == Feed::Paused && !self.editor.slow() {
                 session.feed = Feed::Flowing;
                 self.commands.push_back(Command::Resume { session: key });
@@ -118,6 +125,7 @@ impl Sessions {
                 title,
                 running: None,
                 waiting: VecDeque::new(),
+                dialogs: Dialogs::default(),
                 state: State::Owned,
                 feed: Feed::Flowing,
             },

@@ -1,5 +1,7 @@
 //! ACP v1: requests in, answers and updates out.
 
 pub mod answers;
+pub mod capabilities;
 pub mod decode;
 pub mod encode;
+pub mod questions;

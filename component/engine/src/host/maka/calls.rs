@@ -54,6 +54,16 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
+    /// A question to the user, or how it was resolved.
+    Interaction {
+        session: SessionKey,
+        interaction: String,
+    },
+    /// The user's answer.
+    Answer {
+        session: SessionKey,
+        interaction: String,
+    },
     /// Nobody waits for the answer.
     Nobody,
 }

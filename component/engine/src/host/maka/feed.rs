@@ -18,6 +18,7 @@ use crate::object;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
+use super::interactions::Interactions;
 use super::reading::{Hydration, Reading};
 use super::turn::{Admission, Stop, Turn};
 use super::wire::current::{self as w, op};
@@ -48,6 +49,8 @@ pub struct Attached {
     pub turn: Option<Turn>,
     /// Reading stored rows.
     pub reading: Reading,
+    /// Questions to the user.
+    pub interactions: Interactions,
     /// Openings without a live frame.
     pub attempts: u64,
     /// Whether the first frame after a recovery is still to come.
@@ -107,12 +110,21 @@ impl Attached {
             root: None,
             turn: None,
             reading: Reading::default(),
+            interactions: Interactions::default(),
             attempts: 0,
             unproven: false,
             proving: None,
             foreign_stops: 0,
             stop_failure: None,
             closing: None,
+        }
+    }
+
+    /// The root turn of a snapshot; its end lifts its fence.
+    pub fn show_root(&mut self, turn: Option<&w::Turn<'_>>) {
+        self.root = turn.map(Root::of);
+        if let Some(root) = self.root.as_ref().filter(|root| !root.live) {
+            self.interactions.lift(&root.turn_id);
         }
     }
 

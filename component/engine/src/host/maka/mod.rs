@@ -2,7 +2,8 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`), questions to
+//! the user (`interactions`, `questions`, `forms`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -13,8 +14,11 @@ pub mod wire;
 mod calls;
 mod catalog;
 mod feed;
+pub mod forms;
 mod frames;
+mod interactions;
 mod link;
+pub mod questions;
 mod reading;
 mod transcript;
 mod turn;
@@ -172,6 +176,11 @@ impl Maka {
             }
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
+            Command::Answer {
+                session,
+                dialog,
+                reply,
+            } => self.reply(cx, session, &dialog, &reply),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
             Command::Pause { session } => self.pause(cx, session),
             Command::Resume { session } => self.resume(cx, session),
@@ -353,6 +362,14 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
+            Purpose::Interaction {
+                session,
+                interaction,
+            } => self.interaction(cx, session, &interaction, answer),
+            Purpose::Answer {
+                session,
+                interaction,
+            } => self.answer_told(cx, session, &interaction, answer),
             Purpose::Nobody => {
                 if let Answer::Error(error) = answer {
                     let text = format!("the Host refused {op}: {}", error.code);
@@ -427,7 +444,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 11] = [
+pub const OPERATIONS: [&str; 13] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -439,4 +456,6 @@ pub const OPERATIONS: [&str; 11] = [
     op::START,
     op::QUERY,
     op::STOP,
+    op::INTERACTION,
+    op::ANSWER,
 ];

@@ -5,8 +5,8 @@
 //! understood is shown as JSON (rule R6).
 
 mod formats;
-mod object;
-mod pretty;
+pub(super) mod object;
+pub(super) mod pretty;
 mod preview;
 
 pub use preview::{input_preview, raw_input};

@@ -16,7 +16,10 @@ mod transcript;
 
 pub use catalog::{Catalog, CatalogItem, ModelItem, Models, Workspace};
 pub use feed::{Bootstrap, Delta, Event, Opened, Snapshot, Turn};
-pub use interaction::{Interaction, InteractionRequest, Interactions};
+pub use interaction::{
+    ClientCapability, Interaction, InteractionKind, InteractionOutcome, Interactions, Permission,
+    PermissionPrompt, Question, QuestionOption, Questions, SandboxBoundary, interaction_kind,
+};
 pub use transcript::{Fragment, Page, Row, Thinking};
 
 /// This epoch's number. Both sides must have the same.
@@ -173,6 +176,10 @@ pub mod op {
     pub const QUERY: &str = "turn.query";
     /// Stop a turn.
     pub const STOP: &str = "turn.stop";
+    /// How is a question to the user?
+    pub const INTERACTION: &str = "interaction.query";
+    /// Answer a question to the user.
+    pub const ANSWER: &str = "interaction.answer";
 }
 
 /// An error answer of an operation.
