@@ -390,6 +390,11 @@ impl<P: Peer> Desk<P> {
         self.oracle.unanswered()
     }
 
+    /// Requests of the agent that the editor has not answered and that were not taken back.
+    pub fn asking(&self) -> Vec<&str> {
+        self.oracle.asking()
+    }
+
     /// Errors under the id `null`.
     pub fn nameless(&self) -> u64 {
         self.oracle.nameless()

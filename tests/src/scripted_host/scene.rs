@@ -137,7 +137,12 @@ impl Scene {
     /// # Panics
     /// When there is none.
     pub fn asked_user(&self) -> Value {
-        let got = self.desk.log.iter().rev().filter_map(|line| line.strip_prefix("< "));
+        let got = self
+            .desk
+            .log
+            .iter()
+            .rev()
+            .filter_map(|line| line.strip_prefix("< "));
         let mut messages = got.map(|line| serde_json::from_str::<Value>(line).expect("checked"));
         messages
             .find(|it| it.get("id").is_some() && it.get("method").is_some())
