@@ -67,7 +67,6 @@ pub fn answer(request: &RawValue, reply: &Reply) -> Option<Object> {
 
 fn field(field: &FormField<'_>) -> Option<Field> {
     let text = |text: &Option<alloc::borrow::Cow<'_, str>>| text.as_deref().map(ToOwned::to_owned);
-    let raw = |raw: Option<&RawValue>| raw.map(ToOwned::to_owned);
     let options = || {
         let named = field.options.iter().map(|option| Named {
             value: option.value.to_string(),
@@ -83,9 +82,9 @@ fn field(field: &FormField<'_>) -> Option<Field> {
             default: parsed(field.default)?,
         },
         "number" => Shape::Number {
-            min: raw(field.minimum),
-            max: raw(field.maximum),
-            default: raw(field.default),
+            min: numeric(field.minimum)?,
+            max: numeric(field.maximum)?,
+            default: numeric(field.default)?,
         },
         "integer" => Shape::Integer {
             min: parsed::<f64>(field.minimum)?.map_or(-SAFE, |min| ceil(min).max(-SAFE)),
@@ -122,6 +121,11 @@ fn parsed<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<Option<T>
         None => Some(None),
         Some(raw) => serde_json::from_str(raw.get()).ok().map(Some),
     }
+}
+
+/// A number as the Host wrote it.
+fn numeric(raw: Option<&RawValue>) -> Option<Option<Box<RawValue>>> {
+    parsed::<f64>(raw).map(|number| number.and(raw).map(ToOwned::to_owned))
 }
 
 fn valid(fields: &[Field], content: &RawValue) -> bool {
