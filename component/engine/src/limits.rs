@@ -94,10 +94,17 @@ pub const MAKA_MODELS_MS: u64 = 2_000;
 /// Milliseconds between a change of a session and the question for its name.
 pub const MAKA_TITLES_MS: u64 = 1_000;
 
+/// Pages of plans that are read for one look at them.
+pub const MAKA_ASIDE_PAGES: u64 = 8;
+/// Skills that are offered in a session.
+pub const MAKA_SKILLS: usize = 512;
+
 /// UTF-16 units shown for one tool.
 pub const TOOL_UNITS: u64 = 65_536;
 /// Chunks of output and progress kept for one tool.
 pub const TOOL_CHUNKS: u64 = 512;
+/// Places of one tool that are shown.
+pub const TOOL_PLACES: usize = 64;
 /// UTF-16 units of a tool's title, input preview, preview and kept progress, each.
 pub const TOOL_AUXILIARY_UNITS: u64 = 4_096;
 /// UTF-16 units retained for all tools of one prompt.

@@ -284,6 +284,7 @@ fn given_a_slow_editor_when_tools_end_then_what_is_kept_for_it_is_counted() {
             text: "result".to_owned(),
             raw: &stored,
             duration_ms: None,
+            details: airlock_engine::projection::Details::default(),
         })
         .unwrap();
     assert_eq!(projection.held_units(), 8);

@@ -74,6 +74,7 @@ fn given_a_tool_when_encoded_step_by_step_then_the_lines_are_those_of_the_specif
             text: "/w".to_owned(),
             raw: &stored,
             duration_ms: Some(42),
+            details: airlock_engine::projection::Details::default(),
         })
         .unwrap();
     assert_eq!(

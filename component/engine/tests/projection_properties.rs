@@ -200,6 +200,7 @@ fn apply(projection: &mut Projection, said: &mut Said, step: &Step) -> Result<()
             text: format!("result {words}"),
             raw: &raw(&words.to_string()),
             duration_ms: *duration_ms,
+            details: airlock_engine::projection::Details::default(),
         }),
         Step::Finish(end) => projection.finish(*end),
     }

@@ -140,6 +140,7 @@ fn given_content_that_is_not_understood_when_formatted_then_it_is_shown_as_json(
         let wanted = Formatted {
             outcome: Outcome::Errored,
             text: words.to_owned(),
+            details: Default::default(),
         };
         assert_eq!(formatted, wanted, "{content}");
     }

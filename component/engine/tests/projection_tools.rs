@@ -36,6 +36,8 @@ fn shell<'a>(id: &'a str, preview: Option<&str>) -> ToolFact<'a> {
             kind: ToolKind::Execute,
             operation_id: Some("op"),
             step_id: Some("step"),
+            parent: None,
+            places: &[],
         },
         args: None,
         input_preview: preview.map(str::to_owned),
@@ -419,6 +421,7 @@ fn given_an_interrupted_tool_when_its_record_comes_then_it_is_shown() {
         text: "stopped".to_owned(),
         raw: &stored,
         duration_ms: None,
+        details: airlock_engine::projection::Details::default(),
     };
     let updates = take(&mut projection, fact);
     assert_eq!(updates[0]["status"], "failed");

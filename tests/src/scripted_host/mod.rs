@@ -4,6 +4,7 @@
 //! models, closing a feed, telling that it lives); every other request waits until the
 //! test takes it. Sans-IO. Invariant: nothing is said that the test did not ask for.
 
+mod asking;
 mod scene;
 mod told;
 pub mod words;
@@ -132,6 +133,7 @@ impl ScriptedHost {
                 words::session(&asked.input["sessionId"], &asked.input["workspace"]["path"])
             }
             "connection.catalog.query" => words::models(),
+            "skill.catalog.invocable.query" => words::no_skills(),
             "subscription.close" | "session.transcript.overlay.release" => {
                 json!({ "subscriptionId": asked.input["subscriptionId"] })
             }

@@ -112,62 +112,6 @@ impl Scene {
         }
     }
 
-    /// The same with an editor that shows forms.
-    pub fn begin_with_forms(&mut self) {
-        self.desk.capabilities = json!({ "elicitation": { "form": {} } });
-        self.begin();
-    }
-
-    /// The turn waits for the user: the snapshot shows these questions.
-    pub fn pending(&mut self, turn: &Turn, pending: &[Value]) {
-        let root = self.told(turn, "waiting_for_user");
-        let line = self.root_line(&root, pending);
-        self.says([line]);
-    }
-
-    /// The Host says of the question that is asked about: it is as the snapshot says.
-    pub fn confirm(&mut self, told: &Value) {
-        let asked = self.asked("interaction.query");
-        assert_eq!(asked.input["interactionId"], told["interactionId"]);
-        self.result(&asked, told);
-    }
-
-    /// The newest request of the agent to the editor.
-    ///
-    /// # Panics
-    /// When there is none.
-    pub fn asked_user(&self) -> Value {
-        let got = self
-            .desk
-            .log
-            .iter()
-            .rev()
-            .filter_map(|line| line.strip_prefix("< "));
-        let mut messages = got.map(|line| serde_json::from_str::<Value>(line).expect("checked"));
-        messages
-            .find(|it| it.get("id").is_some() && it.get("method").is_some())
-            .expect("a request to the editor")
-    }
-
-    /// The editor answers the newest request: with the option of this kind.
-    ///
-    /// # Panics
-    /// When it was not offered.
-    pub fn choose(&mut self, kind: &str) {
-        let asked = self.asked_user();
-        let options = asked["params"]["options"].as_array().expect("options");
-        let option = options.iter().find(|it| it["kind"] == kind);
-        let id = option.expect("that option")["optionId"].clone();
-        self.reply(&json!({ "outcome": { "outcome": "selected", "optionId": id } }));
-    }
-
-    /// The editor answers the newest request.
-    pub fn reply(&mut self, result: &Value) {
-        let id = self.asked_user()["id"].clone();
-        self.desk.reply(&id, result);
-        self.settle();
-    }
-
     /// Initializes and makes a session; what was told so far counts as seen.
     pub fn begin(&mut self) {
         self.session = self.desk.new_session();

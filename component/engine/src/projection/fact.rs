@@ -1,11 +1,13 @@
 //! What a Host module says about the tools of a turn, in words that no Host owns.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::ask::Asking;
+use super::path;
 
 /// What a tool does. The words are ACP's, since every editor draws them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +82,73 @@ pub struct Call<'a> {
     pub operation_id: Option<&'a str>,
     /// The Host's id of the model step that called it.
     pub step_id: Option<&'a str>,
+    /// The tool use that called it: a subagent's tools, or those of a program.
+    pub parent: Option<&'a str>,
+    /// Where it works, as far as the call tells.
+    pub places: &'a [Place],
+}
+
+/// A place in a file that a tool works at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The file; a relative path counts from the session's folder.
+    pub path: String,
+    /// The line, from 1.
+    pub line: Option<u64>,
+}
+
+/// A part of a file as it was and as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The file; a relative path counts from the session's folder.
+    pub path: String,
+    /// What stood there; `None` where the file is new.
+    pub old: Option<String>,
+    /// What stands there now.
+    pub new: String,
+}
+
+/// What a result says besides its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// What became of files. An editor shows these in place of the text, if they are not too
+    /// long for a card.
+    pub changes: Vec<Change>,
+    /// Where, if that is known better now than when the tool was called.
+    pub places: Vec<Place>,
+    /// How a command ended.
+    pub exit_code: Option<i64>,
+}
+
+impl Details {
+    /// With absolute paths. What cannot be made absolute is left out: all changes then, since
+    /// half of them would say something else.
+    #[must_use]
+    pub fn within(self, folder: &str) -> Details {
+        let all = self.changes.len();
+        let changes = path::within(self.changes, folder);
+        Details {
+            changes: if changes.len() == all {
+                changes
+            } else {
+                Vec::new()
+            },
+            places: path::within(self.places, folder),
+            exit_code: self.exit_code,
+        }
+    }
+}
+
+impl path::Pathed for Place {
+    fn path(&mut self) -> &mut String {
+        &mut self.path
+    }
+}
+
+impl path::Pathed for Change {
+    fn path(&mut self) -> &mut String {
+        &mut self.path
+    }
 }
 
 /// One fact about the tool of this id. Facts may come in any order and more than once.
@@ -163,6 +232,8 @@ pub enum ToolFact<'a> {
         raw: &'a RawValue,
         /// How long it ran, milliseconds.
         duration_ms: Option<u64>,
+        /// What else it says.
+        details: Details,
     },
 }
 

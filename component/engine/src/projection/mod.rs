@@ -14,12 +14,13 @@ mod buffer;
 mod fact;
 mod live;
 mod message;
+mod path;
 mod tool;
 mod update;
 pub mod utf16;
 
 pub use ask::{AskStatus, Asking};
-pub use fact::{Call, End, Outcome, Stream, ToolFact, ToolKind};
+pub use fact::{Call, Change, Details, End, Outcome, Place, Stream, ToolFact, ToolKind};
 pub use update::{Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard, Update};
 
 use alloc::borrow::ToOwned;
@@ -103,6 +104,8 @@ impl core::error::Error for Failure {}
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Projection {
     turn_id: String,
+    /// The session's folder; empty where it is not known.
+    folder: String,
     messages: Vec<Message>,
     answers: BTreeMap<String, u32>,
     thoughts: BTreeMap<String, u32>,
@@ -131,6 +134,7 @@ impl Projection {
     pub fn new(turn_id: &str) -> Projection {
         Projection {
             turn_id: turn_id.to_owned(),
+            folder: String::new(),
             messages: Vec::new(),
             answers: BTreeMap::new(),
             thoughts: BTreeMap::new(),
@@ -142,6 +146,13 @@ impl Projection {
             retained: 0,
             failure: None,
         }
+    }
+
+    /// Relative paths count from this folder. Without one they are not shown.
+    #[must_use]
+    pub fn within(mut self, folder: &str) -> Projection {
+        self.folder = folder.to_owned();
+        self
     }
 
     /// A piece of a message came. `start` is its offset in UTF-16 units; what is already
@@ -204,7 +215,7 @@ impl Projection {
             Some(at) => *at,
             None => self.new_tool(fact.id())?,
         };
-        self.change_tool(at, |tool, turn_id| tool.take(fact, turn_id))
+        self.change_tool(at, |tool, turn_id, folder| tool.take(fact, turn_id, folder))
     }
 
     /// The turn has ended, and its record was read: streams and tools that are still open
@@ -220,7 +231,7 @@ impl Projection {
             self.change_message(at, Message::settle)?;
         }
         for at in 0..self.tools.len() as u32 {
-            self.change_tool(at, Tool::finish)?;
+            self.change_tool(at, |tool, turn_id, _| tool.finish(turn_id))?;
         }
         if end.demands_results() && self.tools.iter().any(Tool::owes_result) {
             return self.fail(Failure::ToolResultMissing);
@@ -339,11 +350,11 @@ impl Projection {
     fn change_tool(
         &mut self,
         at: u32,
-        change: impl FnOnce(&mut Tool, &str) -> bool,
+        change: impl FnOnce(&mut Tool, &str, &str) -> bool,
     ) -> Result<(), Failure> {
         let tool = &mut self.tools[at as usize];
         let (waited, retained, held) = (tool.waits(), tool.retained(), tool.held());
-        let changed = change(tool, &self.turn_id);
+        let changed = change(tool, &self.turn_id, &self.folder);
         self.retained = self.retained + tool.retained() - retained;
         self.held_cards = self.held_cards + tool.held() - held;
         if self.retained > limits::PROMPT_TOOL_UNITS {

@@ -7,14 +7,16 @@
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::End;
-use super::fact::{Call, Outcome, Stream, ToolFact, ToolKind};
+use super::fact::{Call, Change, Details, Outcome, Place, Stream, ToolFact, ToolKind};
 use super::live::{self, Live};
+use super::path;
 use super::update::{Facts, Meta, NewestOutput, Piece, Status, ToolCard};
 use super::utf16;
 use crate::limits;
@@ -38,6 +40,8 @@ pub struct Tool {
     pub(super) unsent: Option<Unsent>,
     /// Units that count against the budget of the turn.
     retained: u64,
+    /// Where it works.
+    places: Vec<Place>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -59,6 +63,7 @@ pub(super) struct Unsent {
     pub(super) content: Option<Kept>,
     raw_input: Option<Box<RawValue>>,
     raw_output: Option<Box<RawValue>>,
+    places: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,6 +71,7 @@ pub(super) enum Kept {
     /// The last view of a tool that ended before the editor took it.
     Live(Box<Live>),
     Result(String),
+    Changes(Vec<Change>),
 }
 
 type Digest = [u8; 32];
@@ -84,13 +90,14 @@ impl Tool {
             known: false,
             unsent: None,
             retained: 0,
+            places: Vec::new(),
         }
     }
 
     /// Takes a fact; whether it changes the card. A new tool's first fact always does.
-    pub fn take(&mut self, fact: ToolFact<'_>, turn_id: &str) -> bool {
+    pub fn take(&mut self, fact: ToolFact<'_>, turn_id: &str, folder: &str) -> bool {
         let new = !self.known && self.unsent.is_none();
-        let changed = self.apply(fact) | new;
+        let changed = self.apply(fact, folder) | new;
         if changed {
             self.trim(turn_id);
             self.unsent.get_or_insert_default();
@@ -130,6 +137,7 @@ impl Tool {
         let content = match &unsent.content {
             Some(Kept::Live(live)) => live.units(),
             Some(Kept::Result(text)) => utf16::units(text),
+            Some(Kept::Changes(changes)) => changes.iter().map(units).sum(),
             None => 0,
         };
         content
@@ -149,6 +157,7 @@ impl Tool {
         ) {
             (Phase::Live(live), _) | (_, Some(Kept::Live(live))) => Some(live.pieces()),
             (_, Some(Kept::Result(text))) => Some([Piece::Result(text)].into()),
+            (_, Some(Kept::Changes(changes))) => Some(changes.iter().map(Piece::Change).collect()),
             (_, None) => None,
         };
         let live = match &self.phase {
@@ -169,6 +178,9 @@ impl Tool {
             content,
             raw_input: unsent.and_then(|unsent| unsent.raw_input.as_deref()),
             raw_output: unsent.and_then(|unsent| unsent.raw_output.as_deref()),
+            places: unsent
+                .filter(|unsent| unsent.places)
+                .map(|_| self.places.as_slice()),
         }
     }
 
@@ -178,15 +190,15 @@ impl Tool {
         self.unsent = None;
     }
 
-    fn apply(&mut self, fact: ToolFact<'_>) -> bool {
+    fn apply(&mut self, fact: ToolFact<'_>, folder: &str) -> bool {
         match fact {
-            ToolFact::Started { call, .. } => self.called(call, None, None),
+            ToolFact::Started { call, .. } => self.called(call, folder, None, None),
             ToolFact::Called {
                 call,
                 args,
                 input_preview,
                 ..
-            } => self.called(call, args, input_preview),
+            } => self.called(call, folder, args, input_preview),
             ToolFact::Output {
                 seq,
                 stream,
@@ -209,12 +221,19 @@ impl Tool {
                 text,
                 raw,
                 duration_ms,
+                details,
                 ..
-            } => self.result(outcome, &text, raw, duration_ms),
+            } => self.result(outcome, &text, raw, duration_ms, details.within(folder)),
         }
     }
 
-    fn called(&mut self, call: Call<'_>, args: Option<&RawValue>, preview: Option<String>) -> bool {
+    fn called(
+        &mut self,
+        call: Call<'_>,
+        folder: &str,
+        args: Option<&RawValue>,
+        preview: Option<String>,
+    ) -> bool {
         let title = call.display_name.unwrap_or(call.name);
         let title = utf16::ellipsis(title, limits::TOOL_AUXILIARY_UNITS);
         let mut changed = replace(&mut self.title, title);
@@ -222,6 +241,10 @@ impl Tool {
         changed |= replace(&mut self.facts.tool_name, Some(call.name.to_owned()));
         changed |= fill(&mut self.facts.operation_id, call.operation_id);
         changed |= fill(&mut self.facts.step_id, call.step_id);
+        changed |= fill(&mut self.facts.parent_tool_use_id, call.parent);
+        if self.places.is_empty() {
+            changed |= self.works_at(path::within(call.places.to_vec(), folder));
+        }
         if let (Phase::Live(live), Some(preview)) = (&mut self.phase, preview) {
             let preview = utf16::ellipsis(&preview, limits::TOOL_AUXILIARY_UNITS);
             changed |= replace(&mut live.input_preview, Some(preview));
@@ -239,6 +262,17 @@ impl Tool {
             self.unsent.get_or_insert_default().raw_input = Some(args.to_owned());
         }
         changed
+    }
+
+    /// A result knows its places better than the call, and a call is told more than once.
+    fn works_at(&mut self, mut places: Vec<Place>) -> bool {
+        places.truncate(limits::TOOL_PLACES);
+        if places.is_empty() || self.places == places {
+            return false;
+        }
+        self.places = places;
+        self.unsent.get_or_insert_default().places = true;
+        true
     }
 
     fn output(&mut self, sequence: u64, stream: Stream, chunk: &str, redacted: bool) -> bool {
@@ -312,6 +346,7 @@ impl Tool {
         text: &str,
         raw: &RawValue,
         duration_ms: Option<u64>,
+        details: Details,
     ) -> bool {
         // A record that leaves the duration out does not take it back.
         let duration_ms = duration_ms.or(self.facts.duration_ms);
@@ -319,13 +354,21 @@ impl Tool {
         if matches!(&self.phase, Phase::Final(before) if *before == digest) {
             return false;
         }
-        let (shown, dropped) = bounded(text);
+        self.works_at(details.places);
+        self.facts.exit_code = details.exit_code.or(self.facts.exit_code);
+        let changes: u64 = details.changes.iter().map(units).sum();
+        let (content, dropped) = if (1..=limits::TOOL_UNITS).contains(&changes) {
+            (Kept::Changes(details.changes), 0)
+        } else {
+            let (shown, dropped) = bounded(text);
+            (Kept::Result(shown), dropped)
+        };
         self.end(Phase::Final(digest), outcome, duration_ms);
         self.facts.result_pending = Some(false);
         self.facts.result_truncated = Some(dropped > 0);
         self.facts.result_dropped_chars = Some(dropped);
         let unsent = self.unsent.get_or_insert_default();
-        unsent.content = Some(Kept::Result(shown));
+        unsent.content = Some(content);
         if dropped == 0 && small(raw) {
             unsent.raw_output = Some(raw.to_owned());
         }
@@ -370,6 +413,11 @@ impl End {
     pub fn demands_results(self) -> bool {
         self == End::Completed
     }
+}
+
+fn units(change: &Change) -> u64 {
+    let old = change.old.as_deref().unwrap_or_default();
+    utf16::units(&change.path) + utf16::units(old) + utf16::units(&change.new)
 }
 
 fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::Speaker;
 use super::ask::Asking;
-use super::fact::{Outcome, Stream, ToolKind};
+use super::fact::{Change, Outcome, Place, Stream, ToolKind};
 
 /// One thing that the editor is to show.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub struct ToolCard<'a> {
     pub raw_input: Option<&'a RawValue>,
     /// The whole result.
     pub raw_output: Option<&'a RawValue>,
+    /// Where it works; all absolute.
+    pub places: Option<&'a [Place]>,
 }
 
 /// How far a tool is.
@@ -93,6 +95,8 @@ pub enum Piece<'a> {
     Preview(&'a str),
     /// The result.
     Result(&'a str),
+    /// What became of a part of a file.
+    Change(&'a Change),
 }
 
 impl fmt::Display for Piece<'_> {
@@ -120,6 +124,7 @@ impl fmt::Display for Piece<'_> {
             Piece::Progress(text) => write!(f, "Progress: {text}"),
             Piece::Preview(json) => write!(f, "Preview: {json}"),
             Piece::Result(text) => f.write_str(text),
+            Piece::Change(change) => f.write_str(&change.new),
         }
     }
 }
@@ -159,6 +164,9 @@ pub struct Facts {
     /// The Host's id of the model step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
+    /// The tool use that called it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_tool_use_id: Option<String>,
     /// Whether the Host took secrets out of any output; known from the first output on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,
@@ -174,6 +182,9 @@ pub struct Facts {
     /// How long it ran, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// How a command ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
     /// Whether the result is still to come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_pending: Option<bool>,

@@ -43,6 +43,8 @@ struct Session {
     id: String,
     /// As the editor knows it, or as the Host named it at first.
     title: String,
+    /// Its folder, for relative paths.
+    cwd: String,
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
     dialogs: Dialogs,
@@ -114,7 +116,7 @@ impl Sessions {
     }
 
     /// Takes a session in.
-    fn adopt(&mut self, id: String, title: String) {
+    fn adopt(&mut self, id: String, title: String, cwd: String) {
         let key = self.next_key;
         self.next_key += 1;
         self.owned.insert(id.clone(), key);
@@ -123,6 +125,7 @@ impl Sessions {
             Session {
                 id,
                 title,
+                cwd,
                 running: None,
                 waiting: VecDeque::new(),
                 dialogs: Dialogs::default(),
@@ -144,7 +147,7 @@ impl Sessions {
             return;
         };
         let turn_id = core.uuid();
-        session.running = Some(Prompt::new(ticket, &turn_id));
+        session.running = Some(Prompt::new(ticket, &turn_id, &session.cwd));
         self.commands.push_back(Command::Start {
             session: key,
             session_id: session.id.clone(),

@@ -40,11 +40,11 @@ enum Fate {
 
 impl Prompt {
     /// Before anything was asked of the Host.
-    pub fn new(ticket: Ticket, turn_id: &str) -> Prompt {
+    pub fn new(ticket: Ticket, turn_id: &str, cwd: &str) -> Prompt {
         Prompt {
             ticket,
             turn_id: turn_id.to_string(),
-            projection: Projection::new(turn_id),
+            projection: Projection::new(turn_id).within(cwd),
             fate: Fate::Open,
         }
     }

@@ -71,6 +71,7 @@ pub fn result<'a>(id: &'a str, text: &str, raw: &'a RawValue) -> ToolFact<'a> {
         text: text.to_owned(),
         raw,
         duration_ms: Some(42),
+        details: airlock_engine::projection::Details::default(),
     }
 }
 

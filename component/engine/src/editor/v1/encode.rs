@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use crate::json;
-use crate::projection::{Piece, Speaker, Status, Stream, ToolCard, ToolKind, Update};
+use crate::projection::{Change, Piece, Speaker, Status, Stream, ToolCard, ToolKind, Update};
 
 /// Writes one notification for the session.
 pub fn update(session_id: &str, update: &Update<'_>, out: &mut Vec<u8>) {
@@ -65,6 +65,21 @@ fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
         }
         out.push(b']');
     }
+    if let Some(places) = card.places {
+        out.extend_from_slice(br#","locations":["#);
+        for (at, place) in places.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(br#"{"path":"#);
+            json::string(out, &place.path);
+            if let Some(line) = place.line {
+                let _ = write!(Plain(out), r#","line":{line}"#);
+            }
+            out.push(b'}');
+        }
+        out.push(b']');
+    }
     if let Some(raw) = card.raw_input {
         out.extend_from_slice(br#","rawInput":"#);
         json::raw(out, raw);
@@ -76,6 +91,9 @@ fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
 }
 
 fn content(piece: &Piece<'_>, out: &mut Vec<u8>) {
+    if let Piece::Change(change) = piece {
+        return diff(change, out);
+    }
     out.extend_from_slice(br#"{"type":"content","content":{"type":"text","text":""#);
     // Writing into a buffer cannot fail.
     let _ = write!(json::Inside(out), "{piece}");
@@ -97,6 +115,18 @@ fn content(piece: &Piece<'_>, out: &mut Vec<u8>) {
         );
     }
     out.extend_from_slice(b"}}");
+}
+
+fn diff(change: &Change, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"diff","path":"#);
+    json::string(out, &change.path);
+    if let Some(old) = &change.old {
+        out.extend_from_slice(br#","oldText":"#);
+        json::string(out, old);
+    }
+    out.extend_from_slice(br#","newText":"#);
+    json::string(out, &change.new);
+    out.push(b'}');
 }
 
 /// The word of ACP v1 for what a tool does.

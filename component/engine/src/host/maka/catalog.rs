@@ -35,6 +35,7 @@ pub struct Made {
     ticket: Ticket,
     session_id: String,
     title: String,
+    cwd: String,
     /// What the editor is told of it besides.
     about: Object,
     /// Which connection its model is reached through.
@@ -95,6 +96,10 @@ impl Maka {
             ticket,
             session_id,
             title: item.name.into_owned(),
+            cwd: item
+                .workspace
+                .map(|workspace| workspace.host_cwd.into_owned())
+                .unwrap_or_default(),
             about: object! { "model": item.model },
             slug: item.llm_connection_slug.unwrap_or_default().into_owned(),
         };
@@ -126,14 +131,17 @@ impl Maka {
             ticket,
             session_id,
             title,
+            cwd,
             about,
             ..
         } = made;
+        self.ask_skills(cx, &session_id);
         let about = Some(object! { "maka": about });
         cx.answer(Fact::Created {
             ticket,
             session_id,
             title,
+            cwd,
             about,
         });
     }

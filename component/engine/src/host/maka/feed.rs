@@ -63,6 +63,8 @@ pub struct Attached {
     pub stop_failure: Option<Failure>,
     /// `session/close` waits.
     pub closing: Option<Ticket>,
+    /// Whether the Host was asked how full the context is.
+    pub context_asked: bool,
 }
 
 /// A feed.
@@ -117,6 +119,7 @@ impl Attached {
             foreign_stops: 0,
             stop_failure: None,
             closing: None,
+            context_asked: false,
         }
     }
 

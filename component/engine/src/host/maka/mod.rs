@@ -11,6 +11,7 @@ pub mod failure;
 pub mod results;
 pub mod wire;
 
+mod aside;
 mod calls;
 mod catalog;
 mod feed;
@@ -370,6 +371,20 @@ impl Maka {
                 session,
                 interaction,
             } => self.answer_told(cx, session, &interaction, answer),
+            Purpose::Plan {
+                session,
+                proposed,
+                page,
+            } => self.plan(cx, session, proposed, page, &answer),
+            Purpose::Context { session } => self.context(cx, session, &answer),
+            Purpose::Cost {
+                session,
+                used,
+                size,
+            } => self.cost(cx, session, (used, size), &answer),
+            Purpose::Skills { session_id, known } => {
+                self.skills(cx, session_id, known, &answer);
+            }
             Purpose::Nobody => {
                 if let Answer::Error(error) = answer {
                     let text = format!("the Host refused {op}: {}", error.code);

@@ -319,14 +319,18 @@ impl Maka {
             }
             "tool_call" => {
                 let name = row.tool_name.as_deref().unwrap_or(&row.id);
+                let kind = results::kind(row.activity_kind.as_deref());
+                let places = row.args.map(|args| results::places(kind, args));
                 let fact = ToolFact::Called {
                     id: &row.id,
                     call: Call {
                         name,
                         display_name: row.display_name.as_deref(),
-                        kind: results::kind(row.activity_kind.as_deref()),
+                        kind,
                         operation_id: row.operation_id.as_deref(),
                         step_id: row.step_id.as_deref(),
+                        parent: row.parent_tool_call_id.as_deref(),
+                        places: places.as_deref().unwrap_or_default(),
                     },
                     args: row.args.and_then(|args| results::raw_input(name, args)),
                     input_preview: row.args.and_then(|args| results::input_preview(name, args)),
@@ -344,9 +348,11 @@ impl Maka {
                     text: formatted.text,
                     raw: content,
                     duration_ms: row.duration_ms,
+                    details: formatted.details,
                 };
                 let _fine = cx.tell(key, Fact::Tool(fact));
             }
+            "token_usage" => self.ask_context(cx, key),
             _ => {}
         }
     }

@@ -4,11 +4,13 @@
 //! answer. A field that is missing or of another type is left out, and content that is not
 //! understood is shown as JSON (rule R6).
 
+mod files;
 mod formats;
 pub(super) mod object;
 pub(super) mod pretty;
 mod preview;
 
+pub use files::places;
 pub use preview::{input_preview, raw_input};
 
 use alloc::borrow::ToOwned;
@@ -17,7 +19,7 @@ use alloc::string::String;
 
 use serde_json::value::RawValue;
 
-use crate::projection::{Outcome, ToolKind};
+use crate::projection::{Details, Outcome, ToolKind};
 use object::Object;
 
 /// A durable tool result, read.
@@ -27,6 +29,8 @@ pub struct Formatted {
     pub outcome: Outcome,
     /// The result for people, not yet cut to what a card may hold.
     pub text: String,
+    /// What else it says.
+    pub details: Details,
 }
 
 /// Reads the `content` and `isError` of a durable `tool_result` row (adapter specification,
@@ -43,6 +47,7 @@ pub fn result(content: &RawValue, is_error: bool) -> Formatted {
     Formatted {
         outcome,
         text: text.unwrap_or_else(|| pretty::pretty(content)),
+        details: files::details(content),
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Turn {
     pub breaking: Option<Failure>,
     /// The one Stop.
     pub stop: Stop,
+    /// What was told last of the Host's own attempts.
+    pub notice: Option<String>,
 }
 
 /// What is known of a turn's admission.
@@ -132,6 +134,7 @@ impl Turn {
             finale: Finale::NotYet,
             breaking: None,
             stop: Stop::No,
+            notice: None,
         }
     }
 
