@@ -1,6 +1,7 @@
 //! Rule R9: effects do not depend on how the bytes were cut, nor on a snapshot and restore
 //! between any two calls.
 
+use airlock_tests::conversation::second_answer;
 use airlock_tests::{Cut, Desk, Names, RecordedHost, Recording};
 use proptest::prelude::*;
 
@@ -37,16 +38,14 @@ struct Way {
 /// The same session, its bytes cut this way. The Host says all it has at once: when it
 /// speaks is then decided by what it was asked alone.
 fn run(number: &str, prompt: &str, cancels: bool, way: Way) -> Effects {
-    // The recorded client answered the question of 06 once more, to see that it is refused.
-    let again: &[u64] = if number == "06" { &[32] } else { &[] };
-    let host = RecordedHost::new(Recording::open(number)).without(again);
+    let host = RecordedHost::new(Recording::open(number)).without(second_answer(number));
     let mut desk = Desk::new(host).cut(way.cut);
     (desk.batching, desk.restoring, desk.host_speaks) = (way.batching, way.restoring, false);
     let session = desk.new_session();
     desk.run_until_quiet();
     let id = desk.prompt(&session, prompt);
     desk.run_until_quiet();
-    allow(&mut desk);
+    desk.allow();
     if cancels {
         // A lost connection comes back after a pause.
         desk.advance(2_000);
@@ -92,18 +91,6 @@ fn run(number: &str, prompt: &str, cancels: bool, way: Way) -> Effects {
         )),
         armed: desk.left_armed.clone(),
         done: desk.done,
-    }
-}
-
-/// The user allows what is asked, if anything is.
-fn allow(desk: &mut Desk<RecordedHost>) {
-    let asked = desk.take().into_iter();
-    let mut asked = asked.filter(|it| it["method"] == "session/request_permission");
-    if let Some(asked) = asked.next() {
-        let id = &asked["params"]["options"][0]["optionId"];
-        let outcome = serde_json::json!({ "outcome": { "outcome": "selected", "optionId": id } });
-        desk.reply(&asked["id"], &outcome);
-        desk.run_until_quiet();
     }
 }
 

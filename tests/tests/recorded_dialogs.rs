@@ -1,13 +1,13 @@
 //! Questions that a real Host asked, from the prompt to its end. What the editor gets is in
 //! the snapshots; each was read line by line against the facts.
 
+use airlock_tests::conversation::second_answer;
 use airlock_tests::{Desk, RecordedHost, Recording};
 use serde_json::{Value, json};
 
 /// One prompt of a recording up to the question; the desk, the prompt's id, the question.
-/// The recorded client answered once more (`again`), to see that it is refused.
-fn asked(number: &str, again: u64) -> (Desk<RecordedHost>, u64, Value) {
-    let host = RecordedHost::new(Recording::open(number)).without(&[again]);
+fn asked(number: &str) -> (Desk<RecordedHost>, u64, Value) {
+    let host = RecordedHost::new(Recording::open(number)).without(second_answer(number));
     let mut desk = Desk::new(host.stepwise());
     desk.capabilities = json!({ "elicitation": { "form": {} } });
     let session = desk.new_session();
@@ -56,7 +56,7 @@ fn answered_as_recorded(desk: &Desk<RecordedHost>, number: &str) {
 /// 26.4 I1.
 #[test]
 fn given_a_recorded_question_when_answered_then_the_turn_goes_on_with_the_answer() {
-    let (mut desk, id, asked) = asked("05", 44);
+    let (mut desk, id, asked) = asked("05");
     assert_eq!(asked["method"], "elicitation/create");
     desk.reply(
         &asked["id"],
@@ -68,7 +68,7 @@ fn given_a_recorded_question_when_answered_then_the_turn_goes_on_with_the_answer
 }
 
 fn decided(number: &str, kind: &str, name: &str) {
-    let (mut desk, id, asked) = asked(number, 32);
+    let (mut desk, id, asked) = asked(number);
     assert_eq!(asked["method"], "session/request_permission");
     let options = asked["params"]["options"].as_array().unwrap();
     let option = options.iter().find(|it| it["kind"] == kind).unwrap();
