@@ -2,6 +2,7 @@
 //! and 21.6): answered elsewhere, closed, withdrawn, fenced, or interrupted by a lost
 //! connection or a slow editor.
 
+use airlock_engine::{AcpDeparture, Effect, HostDeparture};
 use airlock_tests::scripted_host::{Scene, Turn, each_way, words};
 use serde_json::{Value, json};
 
@@ -135,6 +136,23 @@ fn given_a_question_that_leaves_the_snapshot_when_still_checked_then_nobody_is_a
     });
 }
 
+/// In the order of the effects.
+fn withdrawn_before_stopped(scene: &Scene) {
+    let effects = scene.desk.calls.iter().flat_map(|call| &call.effects);
+    let mut seen = Vec::new();
+    for effect in effects {
+        let (name, bytes) = match effect {
+            Effect::Acp(AcpDeparture::Bytes(bytes)) => ("$/cancel_request", bytes),
+            Effect::Host(_, HostDeparture::Bytes(bytes)) => ("turn.stop", bytes),
+            _ => continue,
+        };
+        if String::from_utf8_lossy(bytes).contains(name) {
+            seen.push(name);
+        }
+    }
+    assert_eq!(seen, ["$/cancel_request", "turn.stop"]);
+}
+
 /// 26.4 I15; section 21.6: withdrawn before the Stop goes out; a late answer is ignored.
 #[test]
 fn given_a_silent_user_when_cancelled_or_closed_then_withdrawn_first_and_then_stopped() {
@@ -147,6 +165,7 @@ fn given_a_silent_user_when_cancelled_or_closed_then_withdrawn_first_and_then_st
                 scene.cancel();
             }
             assert_eq!(scene.editor(), ["withdraws 1"]);
+            withdrawn_before_stopped(scene);
             scene.choose("allow_once");
             scene.stopped_with(&turn, "cancelled");
             if let Some(closing) = closing {
@@ -197,7 +216,7 @@ fn given_an_open_question_when_the_turn_ends_then_withdrawn_and_answered() {
     }
 }
 
-/// Races 12 and 25; section 21.6: after a Stop that failed the turn stays fenced, whatever
+/// Races 12 and 25; 26.2 N81, N83; section 21.6: after a Stop that failed the turn stays fenced, whatever
 /// another prompt does, until the Host shows its end.
 #[test]
 fn given_a_stop_that_fails_when_the_turn_asks_again_then_nobody_is_asked() {
@@ -298,20 +317,20 @@ fn given_an_answer_whose_response_is_lost_when_the_host_took_it_then_its_outcome
     });
 }
 
-/// 26.4 I16; rule R7: while the card waits for a slow editor nobody is asked; afterwards
-/// the question is not lost.
+/// 26.4 I16, I17; rule R7: while the card waits for a slow editor nobody is asked, and a
+/// cancel or a close is as quick as ever; afterwards the question is not lost.
 #[test]
 fn given_a_slow_editor_when_its_turn_asks_then_the_question_waits_for_its_card() {
-    for close in [true, false] {
+    for end in ["close", "cancel", "read"] {
         let mut scene = Scene::batched();
         scene.begin();
         let turn = scene.running("hello");
         scene.desk.editor_reads = false;
-        let megabyte = "x".repeat(16 << 10);
+        let piece = "x".repeat(16 << 10);
         let mut start = 0;
         while scene.desk.waiting() <= airlock_engine::limits::ACP_WAITING {
-            scene.text(&turn, "m1", start, &megabyte);
-            start += megabyte.len() as u64;
+            scene.text(&turn, "m1", start, &piece);
+            start += piece.len() as u64;
         }
         scene.editor();
         let told = words::pending(
@@ -323,8 +342,12 @@ fn given_a_slow_editor_when_its_turn_asks_then_the_question_waits_for_its_card()
         scene.pending(&turn, std::slice::from_ref(&told));
         scene.confirm(&told);
         assert_eq!(scene.editor(), NOTHING);
-        if close {
-            scene.close();
+        if end != "read" {
+            if end == "close" {
+                scene.close();
+            } else {
+                scene.cancel();
+            }
             assert_eq!(scene.editor(), NOTHING);
             scene.stopped_with(&turn, "cancelled");
         } else {
