@@ -110,6 +110,7 @@ fn given_an_answer_on_its_way_when_the_question_leaves_the_snapshot_then_its_out
         scene.pending(&turn, std::slice::from_ref(&told));
         scene.pending(&turn, &[]);
         assert_eq!(scene.editor(), NOTHING);
+        assert_eq!(scene.count("interaction.query"), 1);
         ends_well(scene, &turn);
     });
 }
@@ -151,6 +152,62 @@ fn withdrawn_before_stopped(scene: &Scene) {
         }
     }
     assert_eq!(seen, ["$/cancel_request", "turn.stop"]);
+}
+
+/// It is there again before it was checked: a snapshot that was out of order asks nothing.
+#[test]
+fn given_a_question_that_is_there_again_when_checked_then_it_is_asked() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        let told = words::pending(
+            &scene.session,
+            &turn.id,
+            "i1",
+            &words::request("permission"),
+        );
+        scene.pending(&turn, std::slice::from_ref(&told));
+        scene.pending(&turn, &[]);
+        scene.pending(&turn, std::slice::from_ref(&told));
+        scene.confirm(&told);
+        assert_eq!(scene.editor().len(), 2);
+        assert_eq!(scene.count("interaction.query"), 1);
+    });
+}
+
+/// Race 12: another client's turn is that client's, whatever this editor can show.
+#[test]
+fn given_another_clients_question_when_shown_then_it_is_left_alone() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        scene.now(&turn, "completed");
+        scene.editor();
+        scene.host();
+        let session = scene.session.clone();
+        let root = words::turn(&session, "other", "run-1", "waiting_for_user", &Value::Null);
+        let told = words::pending(&session, "other", "i1", &words::request("permission"));
+        for pending in [std::slice::from_ref(&told), &[]] {
+            let line = scene.root_line(&root, pending);
+            scene.says([line]);
+        }
+        assert_eq!(scene.editor(), NOTHING);
+        assert_eq!(scene.host(), NOTHING);
+    });
+}
+
+/// A Host that shows the end and the question at once: the end counts.
+#[test]
+fn given_a_snapshot_with_the_end_and_the_question_when_shown_then_withdrawn_and_answered() {
+    each_way(|scene| {
+        let (turn, told) = scene.asking("permission");
+        scene.editor();
+        let root = scene.told(&turn, "failed");
+        let line = scene.root_line(&root, &[told]);
+        scene.says([line]);
+        let said = scene.editor();
+        assert_eq!(said[0], "withdraws 1");
+        assert!(said.last().unwrap().contains("runtime_error"), "{said:?}");
+        assert_eq!(scene.desk.asking(), [""; 0]);
+    });
 }
 
 /// 26.4 I15; section 21.6: withdrawn before the Stop goes out; a late answer is ignored.

@@ -372,7 +372,7 @@ fn given_what_a_permission_is_about_when_asked_then_the_person_sees_all_of_it() 
     assert_eq!(
         ran.err,
         "The agent asks for permission: Write outside\n    For the report.\n    \n    {\n      \
-         \"path\": \"/out\"\n    }\n  1) Allow\n  2) Reject\nYour choice (1 to 2): \n"
+         \"path\": \"/out\"\n    }\n  1) Allow\n  2) Reject\nYour choice (1 to 2): "
     );
 }
 

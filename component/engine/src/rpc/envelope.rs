@@ -89,17 +89,23 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, Bad<'_>> {
             method,
             params: envelope.params,
         }),
-        (id, None) => match (id, envelope.result, envelope.error) {
-            (Some(id), Some(result), None) => Ok(Message::Response {
-                id,
-                outcome: Ok(result),
-            }),
-            (Some(id), None, Some(error)) => Ok(Message::Response {
-                id,
-                outcome: Err(error),
-            }),
+        (id, None) => match (id, outcome(envelope.result, envelope.error)) {
+            (Some(id), Some(outcome)) => Ok(Message::Response { id, outcome }),
             _ => Err(Bad::Invalid(id.map(RawValue::get))),
         },
+    }
+}
+
+/// Some senders write both keys, and `null` for the one that does not hold.
+fn outcome<'a>(
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+) -> Option<Result<&'a RawValue, &'a RawValue>> {
+    let is_null = |value: &RawValue| value.get() == "null";
+    match (result, error) {
+        (Some(result), error) if error.is_none_or(is_null) => Some(Ok(result)),
+        (result, Some(error)) if result.is_none_or(is_null) => Some(Err(error)),
+        _ => None,
     }
 }
 
@@ -174,6 +180,14 @@ mod tests {
             ),
             (
                 r#"{"jsonrpc":"2.0","id":7,"error":{}}"#,
+                "response 7 error {}",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":null,"result":{}}"#,
+                "response 7 {}",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{},"result":null}"#,
                 "response 7 error {}",
             ),
             (

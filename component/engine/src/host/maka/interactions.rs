@@ -498,3 +498,32 @@ fn remember(list: &mut VecDeque<String>, id: &str, most: u64) {
         list.pop_front();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    /// 26.2 N81: only the turn's own end lifts its fence.
+    #[test]
+    fn given_fenced_turns_when_another_ends_then_only_its_own_fence_is_lifted() {
+        let mut interactions = Interactions::default();
+        interactions.fence("a");
+        interactions.fence("b");
+        interactions.fence("a");
+        interactions.lift("b");
+        interactions.lift("c");
+        assert!(interactions.is_fenced("a") && !interactions.is_fenced("b"));
+        interactions.lift("a");
+        assert!(!interactions.is_fenced("a"), "fenced once however often");
+    }
+
+    #[test]
+    fn given_more_fences_than_are_kept_when_added_then_the_oldest_goes() {
+        let mut interactions = Interactions::default();
+        for turn in 0..=limits::MAKA_FENCES {
+            interactions.fence(&format!("{turn}"));
+        }
+        assert!(!interactions.is_fenced("0") && interactions.is_fenced("1"));
+    }
+}
