@@ -6,6 +6,7 @@
 
 mod asking;
 mod scene;
+mod settings;
 mod told;
 pub mod words;
 
@@ -45,7 +46,7 @@ impl Asked {
 }
 
 /// The Host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScriptedHost {
     /// Which process it is; changes with a restart.
     pub epoch: String,

@@ -6,8 +6,10 @@
 //! nothing from that moment on.
 
 mod asks;
+mod delete;
 mod dialogs;
 mod facts;
+pub mod options;
 mod prompt;
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -22,6 +24,7 @@ use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
 use dialogs::Dialogs;
+use options::Told;
 use prompt::{Prompt, Waiting};
 
 /// All conversations of one connection.
@@ -34,6 +37,8 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// Requests that wait for a session to be closed before it is deleted.
+    deleting: BTreeMap<Ticket, String>,
     ending: bool,
 }
 
@@ -50,6 +55,8 @@ struct Session {
     dialogs: Dialogs,
     state: State,
     feed: Feed,
+    /// What the editor knows of its options.
+    told: Told,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +123,7 @@ impl Sessions {
     }
 
     /// Takes a session in.
-    fn adopt(&mut self, id: String, title: String, cwd: String) {
+    fn adopt(&mut self, id: String, title: String, cwd: String, told: Told) {
         let key = self.next_key;
         self.next_key += 1;
         self.owned.insert(id.clone(), key);
@@ -131,6 +138,7 @@ impl Sessions {
                 dialogs: Dialogs::default(),
                 state: State::Owned,
                 feed: Feed::Flowing,
+                told,
             },
         );
     }

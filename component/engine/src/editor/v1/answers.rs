@@ -12,6 +12,9 @@ use crate::host::{ListPage, PlanEntry, PlanStatus, Skill, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
+use crate::session::options::Options;
+
+use super::options;
 
 /// An empty list.
 const NONE: [u8; 0] = [];
@@ -25,7 +28,9 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": object! {
-            "sessionCapabilities": object! { "list": object! {}, "close": object! {} },
+            "sessionCapabilities": object! {
+                "list": object! {}, "close": object! {}, "delete": object! {},
+            },
         },
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
@@ -33,8 +38,15 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
 }
 
 /// Result of `session/new`; what the Host says of the session goes into `_meta`.
-pub fn created(session_id: &str, about: Option<Object>) -> Box<RawValue> {
+pub fn created(
+    session_id: &str,
+    options: Option<&Options>,
+    about: Option<Object>,
+) -> Box<RawValue> {
     let mut result = object! { "sessionId": session_id };
+    if let Some(options) = options {
+        options::describe(&mut result, options);
+    }
     if let Some(about) = about {
         result.set("_meta", &about);
     }
@@ -161,13 +173,14 @@ pub fn error(id: Option<&str>, error: &RpcError, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// A whole message as a line.
+/// A message as a line.
 pub(super) fn line(message: &Object, out: &mut Vec<u8>) {
     out.extend_from_slice(raw(message).get().as_bytes());
     out.push(b'\n');
 }
 
-fn raw(value: &impl Serialize) -> Box<RawValue> {
+/// A result as JSON text.
+pub(super) fn raw(value: &impl Serialize) -> Box<RawValue> {
     // Only maps with text keys are written here: serialising them cannot fail.
     to_raw_value(value).unwrap_or_default()
 }

@@ -4,4 +4,5 @@ pub mod answers;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
+pub mod options;
 pub mod questions;

@@ -39,6 +39,8 @@ pub struct Attached {
     pub next_sequence: u64,
     /// What the last snapshot said.
     pub revision: u64,
+    /// Revision of the session's record, once a snapshot said it.
+    pub metadata: Option<u64>,
     /// Which Host process sends it.
     pub epoch: String,
     /// Through which stored row the session goes.
@@ -107,6 +109,7 @@ impl Attached {
             subscription: None,
             next_sequence: 0,
             revision: 0,
+            metadata: None,
             epoch: String::new(),
             watermark: None,
             root: None,
@@ -274,6 +277,10 @@ impl Maka {
         let bootstrap = opened.transcript.as_ref();
         attached.watermark = bootstrap.and_then(|b| b.through_sequence);
         let overlaid = bootstrap.is_some_and(|b| b.overlay_message_count > 0);
+        self.record(cx, key, &opened.snapshot.session);
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if attached.turn.as_ref().is_some_and(Turn::dispatched) {
             attached.unproven = true;
             let hydration = Box::new(Hydration::new(attached.watermark));
@@ -435,6 +442,7 @@ impl Maka {
 
     /// `session/close`.
     pub(super) fn close(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, ticket: Ticket) {
+        self.forget_settings(key);
         match self.feeds.get_mut(&key) {
             None => {
                 let closed = crate::host::Fact::Closed {
@@ -467,7 +475,7 @@ impl Maka {
         let failure = attached.stop_failure.take();
         self.detach(cx, key);
         self.feeds.remove(&key);
-        self.renamed.remove(&key);
+        self.changed.remove(&key);
         let _fine = cx.tell(key, crate::host::Fact::Closed { ticket, failure });
     }
 }

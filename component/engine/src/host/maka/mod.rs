@@ -2,8 +2,9 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`), questions to
-//! the user (`interactions`, `questions`, `forms`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`, `remove`), their
+//! options (`options`, `configure`, `models`), questions to the user (`interactions`,
+//! `questions`, `forms`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -14,13 +15,17 @@ pub mod wire;
 mod aside;
 mod calls;
 mod catalog;
+mod configure;
 mod feed;
 pub mod forms;
 mod frames;
 mod interactions;
 mod link;
+mod models;
+mod options;
 pub mod questions;
 mod reading;
+mod remove;
 mod transcript;
 mod turn;
 mod turns;
@@ -41,8 +46,11 @@ use crate::plumbing::{Core, Due as Anyones};
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
+use configure::Settings;
 use feed::Attached;
 use link::Link;
+use models::Models;
+use remove::Removals;
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -66,7 +74,7 @@ pub enum Due {
     Recovered { session: SessionKey, feed: u64 },
     /// The next question what became of a turn.
     Admission { session: SessionKey },
-    /// Names of sessions may have changed.
+    /// Names and options of sessions may have changed.
     Titles,
 }
 
@@ -109,7 +117,10 @@ pub struct Maka {
     feeds: BTreeMap<SessionKey, Attached>,
     subscriptions: BTreeMap<String, SessionKey>,
     listings: BTreeMap<u64, Listing>,
-    renamed: BTreeSet<SessionKey>,
+    models: Models,
+    settings: Settings,
+    removals: Removals,
+    changed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
     ending: bool,
     ended: bool,
@@ -150,7 +161,10 @@ impl Maka {
             feeds: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             listings: BTreeMap::new(),
-            renamed: BTreeSet::new(),
+            models: Models::default(),
+            settings: Settings::default(),
+            removals: Removals::default(),
+            changed: BTreeSet::new(),
             naming: None,
             ending: false,
             ended: false,
@@ -183,6 +197,13 @@ impl Maka {
                 reply,
             } => self.reply(cx, session, &dialog, &reply),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
+            Command::Configure {
+                ticket,
+                session,
+                session_id,
+                setting,
+            } => self.configure(cx, ticket, session, session_id, setting),
+            Command::Delete { ticket, session_id } => self.remove(cx, ticket, session_id),
             Command::Pause { session } => self.pause(cx, session),
             Command::Resume { session } => self.resume(cx, session),
             Command::Shutdown => self.shut_down(cx),
@@ -354,9 +375,13 @@ impl Maka {
         match purpose {
             Purpose::Status => self.status(cx, answer),
             Purpose::Create { ticket, session_id } => self.created(cx, ticket, session_id, answer),
-            Purpose::Models(made) => self.models(cx, made, answer),
+            Purpose::Models(reading) => self.models_page(cx, reading, answer),
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
             Purpose::Title { session } => self.title(cx, session, answer),
+            Purpose::Current { session } => self.current(cx, session, answer),
+            Purpose::Commit { session } => self.committed(cx, session, answer),
+            Purpose::Find { ticket } => self.found(cx, ticket, answer),
+            Purpose::Remove { ticket } => self.removed(cx, ticket, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),
             Purpose::Page { session, feed } => self.page(cx, session, feed, answer),
             Purpose::Start { session, turn_id } => self.started(cx, session, &turn_id, answer),
@@ -459,10 +484,12 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 13] = [
+pub const OPERATIONS: [&str; 15] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
+    op::CONFIGURE,
+    op::REMOVE,
     op::MODELS,
     op::OPEN,
     op::CLOSE,
