@@ -55,7 +55,7 @@ fn given_a_permission_when_chosen_then_the_card_comes_first_and_the_host_gets_th
             scene.choose(kind);
             let outcome = json!({ "kind": "permission_answer", "reviewer": "user",
                 "decision": decision, "rememberForTurn": remember, "committedAt": 1 });
-            let answer = scene.takes(&told, &outcome);
+            let answer = scene.takes_answer(&told, &outcome);
             assert_eq!(
                 answer,
                 json!({ "kind": "permission", "decision": decision, "rememberForTurn": remember })
@@ -90,7 +90,7 @@ fn given_permissions_that_may_not_be_remembered_when_asked_then_there_are_two_ch
                 "asks 1 t1 Authorize Bash: Allow once (allow_once), Reject (reject_once)"
             );
             scene.choose("reject_once");
-            let answer = scene.takes(
+            let answer = scene.takes_answer(
                 &told,
                 &json!({ "kind": "permission_answer", "decision": "deny" }),
             );
@@ -149,7 +149,7 @@ fn given_a_sandbox_boundary_when_decided_then_its_own_card_ends_with_the_hosts_o
             scene.choose(kind);
             let outcome = json!({ "kind": "sandbox_boundary_decision", "decision": decision,
                                   "status": status, "committedAt": 1 });
-            let answer = scene.takes(&told, &outcome);
+            let answer = scene.takes_answer(&told, &outcome);
             assert_eq!(
                 answer,
                 json!({ "kind": "sandbox_boundary", "decision": decision })
@@ -176,7 +176,7 @@ fn given_a_client_capability_when_decided_then_the_host_gets_that_decision() {
             let (turn, told) = scene.asking("client_capability");
             scene.choose(kind);
             let outcome = json!({ "kind": "client_capability_decision", "decision": decision });
-            let answer = scene.takes(&told, &outcome);
+            let answer = scene.takes_answer(&told, &outcome);
             assert_eq!(
                 answer,
                 json!({ "kind": "client_capability", "decision": decision })
@@ -219,7 +219,7 @@ fn given_questions_when_accepted_or_declined_then_the_host_gets_a_text_or_null_f
             assert_eq!(scene.editor(), ["card t1 pending", "form 1 t1: q0, q1, q2"]);
             scene.reply(&reply);
             let outcome = json!({ "kind": "question_answer", "answers": answers });
-            let answer = scene.takes(&told, &outcome);
+            let answer = scene.takes_answer(&told, &outcome);
             assert_eq!(answer, json!({ "kind": "question", "answers": answers }));
             scene.pending(&turn, &[]);
             ends_well(scene, &turn);
@@ -306,9 +306,15 @@ fn given_two_questions_when_answered_in_another_order_then_each_gets_its_own() {
         );
         scene.settle();
         let outcome = json!({ "kind": "sandbox_boundary_decision", "decision": "allow" });
-        assert_eq!(scene.takes(&two, &outcome)["kind"], "sandbox_boundary");
+        assert_eq!(
+            scene.takes_answer(&two, &outcome)["kind"],
+            "sandbox_boundary"
+        );
         let outcome = json!({ "kind": "question_answer", "answers": ["Red"] });
-        assert_eq!(scene.takes(&one, &outcome)["answers"], json!(["Red"]));
+        assert_eq!(
+            scene.takes_answer(&one, &outcome)["answers"],
+            json!(["Red"])
+        );
         scene.pending(&turn, &[]);
         ends_well(scene, &turn);
     });

@@ -100,7 +100,7 @@ fn given_an_answer_on_its_way_when_the_question_leaves_the_snapshot_then_its_out
         scene.choose("allow_once");
         scene.pending(&turn, &[]);
         scene.editor();
-        scene.takes(
+        scene.takes_answer(
             &told,
             &json!({ "kind": "permission_answer", "decision": "allow" }),
         );
@@ -338,7 +338,7 @@ fn given_a_lost_connection_when_checked_asked_or_answered_then_it_goes_on_where_
             if step != "answered" {
                 scene.choose("allow_once");
             }
-            let answer = scene.takes(
+            let answer = scene.takes_answer(
                 &told,
                 &json!({ "kind": "permission_answer", "decision": "allow" }),
             );

@@ -81,7 +81,7 @@ impl Scene {
     ///
     /// # Panics
     /// When it did not get one for this question.
-    pub fn takes(&mut self, told: &Value, outcome: &Value) -> Value {
+    pub fn takes_answer(&mut self, told: &Value, outcome: &Value) -> Value {
         let asked = self.asked("interaction.answer");
         assert_eq!(asked.input["interactionId"], told["interactionId"]);
         assert_eq!(asked.input["sessionId"], json!(self.session));

@@ -11,6 +11,7 @@ mod dialogs;
 mod facts;
 pub mod options;
 mod prompt;
+mod steering;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -18,7 +19,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::editor::{Editor, StopReason};
+use crate::editor::{Editor, StopReason, WhenIdle};
 use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
@@ -37,6 +38,8 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// Messages for running turns that have no answer yet.
+    steers: BTreeMap<Ticket, WhenIdle>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
     ending: bool,
@@ -151,7 +154,7 @@ impl Sessions {
         if session.running.is_some() || session.state != State::Owned {
             return;
         }
-        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {
+        let Some(Waiting { ticket, content }) = session.waiting.pop_front() else {
             return;
         };
         let turn_id = core.uuid();
@@ -160,7 +163,7 @@ impl Sessions {
             session: key,
             session_id: session.id.clone(),
             turn_id,
-            text,
+            content,
         });
     }
 

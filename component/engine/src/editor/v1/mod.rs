@@ -5,4 +5,5 @@ pub mod capabilities;
 pub mod decode;
 pub mod encode;
 pub mod options;
+mod prompt;
 pub mod questions;

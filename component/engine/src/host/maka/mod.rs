@@ -2,9 +2,10 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`, `remove`), their
-//! options (`options`, `configure`, `models`), questions to the user (`interactions`,
-//! `questions`, `forms`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`, `looking`,
+//! `upload`, `delivery`, `steering`), sessions (`catalog`, `remove`), their options
+//! (`options`, `configure`, `models`), questions to the user (`interactions`, `questions`,
+//! `forms`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -16,19 +17,24 @@ mod aside;
 mod calls;
 mod catalog;
 mod configure;
+mod delivery;
 mod feed;
 pub mod forms;
 mod frames;
 mod interactions;
 mod link;
+mod looking;
 mod models;
 mod options;
+mod parcel;
 pub mod questions;
 mod reading;
 mod remove;
+mod steering;
 mod transcript;
 mod turn;
 mod turns;
+mod upload;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -43,6 +49,7 @@ use crate::host::{Command, Fact, Failure, Heard, Listener, SessionKey};
 use crate::input::{Channel, FileArrival, HostArrival, Timer};
 use crate::limits;
 use crate::plumbing::{Core, Due as Anyones};
+use crate::rpc::Ticket;
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
@@ -50,7 +57,9 @@ use configure::Settings;
 use feed::Attached;
 use link::Link;
 use models::Models;
+use parcel::{Parcel, ParcelId};
 use remove::Removals;
+use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -117,6 +126,9 @@ pub struct Maka {
     feeds: BTreeMap<SessionKey, Attached>,
     subscriptions: BTreeMap<String, SessionKey>,
     listings: BTreeMap<u64, Listing>,
+    parcels: BTreeMap<ParcelId, Parcel>,
+    last_parcel: ParcelId,
+    messages: BTreeMap<Ticket, Message>,
     models: Models,
     settings: Settings,
     removals: Removals,
@@ -161,6 +173,9 @@ impl Maka {
             feeds: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             listings: BTreeMap::new(),
+            parcels: BTreeMap::new(),
+            last_parcel: 0,
+            messages: BTreeMap::new(),
             models: Models::default(),
             settings: Settings::default(),
             removals: Removals::default(),
@@ -185,10 +200,15 @@ impl Maka {
                 session,
                 session_id,
                 turn_id,
-                text,
+                content,
             } => {
-                self.start(cx, session, session_id, turn_id, text);
+                self.start(cx, session, session_id, turn_id, content);
             }
+            Command::Steer {
+                session,
+                ticket,
+                content,
+            } => self.steer(cx, session, ticket, content),
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
             Command::Answer {
@@ -396,6 +416,8 @@ impl Maka {
                 session,
                 interaction,
             } => self.answer_told(cx, session, &interaction, answer),
+            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
+            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Plan {
                 session,
                 proposed,
@@ -484,7 +506,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 15] = [
+pub const OPERATIONS: [&str; 17] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -500,4 +522,6 @@ pub const OPERATIONS: [&str; 15] = [
     op::STOP,
     op::INTERACTION,
     op::ANSWER,
+    op::INGEST,
+    op::SUBMIT,
 ];
