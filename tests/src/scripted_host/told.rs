@@ -111,6 +111,8 @@ pub fn host(frame: &Value) -> String {
             text("cursor"),
             text("throughSequence")
         ),
+        "interaction.query" => format!("look {}", text("interactionId")),
+        "interaction.answer" => format!("answer {} {}", text("interactionId"), input["answer"]),
         "turn.message.submit" => {
             format!("submit {} {}", text("placement"), input["content"]["text"])
         }
@@ -127,8 +129,6 @@ pub fn host(frame: &Value) -> String {
             };
             format!("ingest {}{more}", text("kind"))
         }
-        "interaction.query" => format!("look {}", text("interactionId")),
-        "interaction.answer" => format!("answer {} {}", text("interactionId"), input["answer"]),
         "host.status" | "connection.catalog.query" => operation.to_owned(),
         _ => format!("{operation} {input}"),
     }

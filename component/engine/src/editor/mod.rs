@@ -68,26 +68,6 @@ pub enum Tell {
     CancelRequest { id: String },
 }
 
-/// What a message for a running turn is to do when none runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WhenIdle {
-    /// Start one.
-    StartTurn,
-    /// Nothing; the answer says so.
-    SaySo,
-}
-
-/// What became of a message for a running turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steered {
-    /// The turn has it.
-    Running,
-    /// It started a turn.
-    NewTurn,
-    /// Nothing: no turn runs.
-    NoTurn,
-}
-
 /// What the client can do besides what every client can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
@@ -107,6 +87,26 @@ pub enum Waiter {
 struct Open {
     waiter: Waiter,
     asked: v1::questions::Asked,
+}
+
+/// What a message for a running turn is to do when none runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenIdle {
+    /// Start one.
+    StartTurn,
+    /// Nothing; the answer says so.
+    SaySo,
+}
+
+/// What became of a message for a running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steered {
+    /// The turn has it.
+    Running,
+    /// It started a turn.
+    NewTurn,
+    /// Nothing: no turn runs.
+    NoTurn,
 }
 
 /// How a prompt ended well.

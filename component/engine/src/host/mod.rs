@@ -118,15 +118,15 @@ pub enum Fact<'a> {
     },
     /// Something about a tool.
     Tool(ToolFact<'a>),
-    /// A message for the running turn arrived there, or started a turn at the Host.
-    Steered { ticket: Ticket, running: bool },
-    /// A message for the running turn came too late and was not sent.
-    Unsteered { ticket: Ticket, content: Content },
     /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
     /// [`Fact::Withdrawn`] comes first.
     Asks { dialog: Dialog },
     /// The question needs no answer any more.
     Withdrawn { dialog: &'a str },
+    /// A message for the running turn arrived there, or started a turn at the Host.
+    Steered { ticket: Ticket, running: bool },
+    /// A message for the running turn came too late and was not sent.
+    Unsteered { ticket: Ticket, content: Content },
     /// The session's turn is over.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The steps of the work; all of them.

@@ -8,8 +8,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::capabilities;
-use super::prompt;
+use super::{capabilities, prompt};
 use crate::editor::{Ask, Tell};
 use crate::limits;
 use crate::object;

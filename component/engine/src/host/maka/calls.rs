@@ -62,10 +62,6 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
-    /// A message for a running turn.
-    Message { ticket: Ticket },
-    /// A step of an upload.
-    Ingest(Upload),
     /// A question to the user, or how it was resolved.
     Interaction {
         session: SessionKey,
@@ -76,6 +72,10 @@ pub enum Purpose {
         session: SessionKey,
         interaction: String,
     },
+    /// A message for a running turn.
+    Message { ticket: Ticket },
+    /// A step of an upload.
+    Ingest(Upload),
     /// The plan, with what the pages before proposed.
     Plan {
         session: SessionKey,

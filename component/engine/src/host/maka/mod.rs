@@ -408,8 +408,6 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
-            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
-            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Interaction {
                 session,
                 interaction,
@@ -418,6 +416,8 @@ impl Maka {
                 session,
                 interaction,
             } => self.answer_told(cx, session, &interaction, answer),
+            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
+            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Plan {
                 session,
                 proposed,
@@ -520,8 +520,8 @@ pub const OPERATIONS: [&str; 17] = [
     op::START,
     op::QUERY,
     op::STOP,
-    op::INGEST,
-    op::SUBMIT,
     op::INTERACTION,
     op::ANSWER,
+    op::INGEST,
+    op::SUBMIT,
 ];
