@@ -100,6 +100,18 @@ pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 
+/// Questions to the user that wait at once, a session; also how many outcomes are remembered
+/// so that each is shown once.
+pub const MAKA_INTERACTIONS: u64 = 16;
+/// Turns, a session, that were stopped and not yet shown as ended; nothing of them is asked.
+pub const MAKA_FENCES: u64 = 64;
+/// Bytes of an answer to a question, encoded.
+pub const MAKA_ANSWER: u64 = 8192;
+/// Bytes of one text in it.
+pub const MAKA_QUESTION_ANSWER: u64 = 2048;
+/// Characters of one text that an editor is told to allow at most.
+pub const MAKA_QUESTION_SHOWN: u64 = 512;
+
 /// Revisions of a session on which a change of it is tried.
 pub const MAKA_CHANGES: u64 = 3;
 /// Milliseconds that a change of a session may take on a connection that lives (decision);

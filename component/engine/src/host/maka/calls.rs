@@ -62,6 +62,16 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
+    /// A question to the user, or how it was resolved.
+    Interaction {
+        session: SessionKey,
+        interaction: String,
+    },
+    /// The user's answer.
+    Answer {
+        session: SessionKey,
+        interaction: String,
+    },
     /// A message for a running turn.
     Message { ticket: Ticket },
     /// A step of an upload.

@@ -24,7 +24,10 @@ pub use aside::{
 };
 pub use catalog::{Catalog, CatalogItem, Model, ModelItem, Models, RelayProfile, Workspace};
 pub use feed::{Bootstrap, Delta, Event, Opened, Record, Snapshot, Turn};
-pub use interaction::{Interaction, InteractionRequest, Interactions};
+pub use interaction::{
+    ClientCapability, Interaction, InteractionKind, InteractionOutcome, Interactions, Permission,
+    PermissionPrompt, Question, QuestionOption, Questions, SandboxBoundary, interaction_kind,
+};
 pub use options::{
     COLLABORATION_MODES, CONFLICT, Changed, ORCHESTRATION_MODES, PERMISSION_MODES, THINKING_LEVELS,
 };
@@ -201,6 +204,10 @@ pub mod op {
     pub const QUERY: &str = "turn.query";
     /// Stop a turn.
     pub const STOP: &str = "turn.stop";
+    /// How is a question to the user?
+    pub const INTERACTION: &str = "interaction.query";
+    /// Answer a question to the user.
+    pub const ANSWER: &str = "interaction.answer";
     /// Say something to a turn that runs.
     pub const SUBMIT: &str = "turn.message.submit";
     /// Upload an attachment.
