@@ -179,6 +179,9 @@ impl Call<'_> {
                 Some(FileOwner::MakaList(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, Some(arrival)));
                 }
+                Some(FileOwner::MakaLoad(load)) => {
+                    self.host(|maka, cx| maka.load_folder(cx, load, Some(arrival)));
+                }
                 None => {}
             },
             Input::Expired(timer) => self.expired(timer),
@@ -284,11 +287,15 @@ impl Call<'_> {
                 self.sessions.editor.error(&mut self.core, id, &error);
             }
             Origin::Host(channel, _) => self.host(|maka, cx| maka.poisoned(cx, channel)),
-            Origin::File(handle) => {
-                if let Some(FileOwner::MakaList(listing)) = self.core.file_owner(handle) {
+            Origin::File(handle) => match self.core.file_owner(handle) {
+                Some(FileOwner::MakaList(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, None));
                 }
-            }
+                Some(FileOwner::MakaLoad(load)) => {
+                    self.host(|maka, cx| maka.load_folder(cx, load, None));
+                }
+                None => {}
+            },
             Origin::Timer(timer) => match self.core.due(timer) {
                 Some(Due::Maka(due)) => self.host(|maka, cx| maka.timer_poisoned(cx, due)),
                 Some(Due::Shutdown) => self.finish(),

@@ -29,6 +29,12 @@ pub enum Ask {
     Initialize { requested: u16 },
     /// `session/new`.
     New { cwd: String },
+    /// `session/load`, which shows the past (`replay`), or `session/resume`, which does not.
+    Load {
+        session_id: String,
+        cwd: String,
+        replay: bool,
+    },
     /// `session/list`.
     List {
         cwd: Option<String>,
@@ -113,6 +119,11 @@ impl Editor {
         about: Option<Object>,
     ) {
         self.answer(core, ticket, &v1::answers::created(session_id, about));
+    }
+
+    /// Answers `session/load` and `session/resume`.
+    pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket) {
+        self.answer(core, ticket, &v1::answers::empty());
     }
 
     /// Answers `session/list`.

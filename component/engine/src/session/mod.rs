@@ -7,6 +7,8 @@
 
 mod asks;
 mod facts;
+mod load;
+mod past;
 mod prompt;
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -20,6 +22,8 @@ use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
+use load::Load;
+use past::Past;
 use prompt::{Prompt, Waiting};
 
 /// All conversations of one connection.
@@ -32,6 +36,8 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// `session/load` and `session/resume` without an answer, the first to come first.
+    loads: VecDeque<Load>,
     ending: bool,
 }
 
@@ -43,14 +49,19 @@ struct Session {
     title: String,
     /// Its folder, for relative paths.
     cwd: String,
+    /// The turn that is shown: of a prompt of ours, or of another client.
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
+    /// A turn of the past that is being shown.
+    past: Option<Past>,
     state: State,
     feed: Feed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
+    /// A load makes it; the editor may not use it yet.
+    Loading,
     /// The editor may use it.
     Owned,
     /// `session/close` waits for what still runs; with those that asked for it again.
@@ -63,6 +74,13 @@ enum Feed {
     Flowing,
     /// Given up for a slow editor, to be read again later.
     Paused,
+}
+
+impl Session {
+    /// Whether `session/close` has come: nothing more is shown.
+    fn closing(&self) -> bool {
+        matches!(self.state, State::Closing { .. })
+    }
 }
 
 impl Sessions {
@@ -80,6 +98,7 @@ impl Sessions {
                 prompt.cancel();
             }
         }
+        self.refuse_waiting_loads(core);
         self.commands.push_back(Command::Shutdown);
     }
 
@@ -108,11 +127,15 @@ impl Sessions {
         }
     }
 
-    /// Takes a session in.
+    /// Takes a session in that was just made.
     fn adopt(&mut self, id: String, title: String, cwd: String) {
+        let key = self.insert(id.clone(), title, cwd, State::Owned);
+        self.owned.insert(id, key);
+    }
+
+    fn insert(&mut self, id: String, title: String, cwd: String, state: State) -> SessionKey {
         let key = self.next_key;
         self.next_key += 1;
-        self.owned.insert(id.clone(), key);
         self.open.insert(
             key,
             Session {
@@ -121,10 +144,12 @@ impl Sessions {
                 cwd,
                 running: None,
                 waiting: VecDeque::new(),
-                state: State::Owned,
+                past: None,
+                state,
                 feed: Feed::Flowing,
             },
         );
+        key
     }
 
     /// Starts the next waiting prompt, if none runs.
@@ -156,7 +181,7 @@ impl Sessions {
                 session
                     .running
                     .as_ref()
-                    .is_some_and(|prompt| prompt.ticket() == ticket)
+                    .is_some_and(|prompt| prompt.ticket() == Some(ticket))
                     || session
                         .waiting
                         .iter()

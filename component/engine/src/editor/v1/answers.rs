@@ -25,7 +25,10 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": object! {
-            "sessionCapabilities": object! { "list": object! {}, "close": object! {} },
+            "loadSession": true,
+            "sessionCapabilities": object! {
+                "list": object! {}, "resume": object! {}, "close": object! {}
+            },
         },
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },

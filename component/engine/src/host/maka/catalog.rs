@@ -388,7 +388,7 @@ impl Cursor {
 }
 
 /// A path without `.`, `..` and doubled slashes, by its letters alone.
-fn normal(path: &str) -> String {
+pub fn normal(path: &str) -> String {
     let mut parts: alloc::vec::Vec<&str> = alloc::vec::Vec::new();
     for part in path.split('/') {
         match part {

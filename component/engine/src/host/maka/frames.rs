@@ -27,12 +27,22 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        if let Feed::Hydrating { frames, .. } = &mut attached.feed {
+        let past = attached.reading.of_past();
+        if let Feed::Hydrating { frames, hydration } = &mut attached.feed {
             // Its pages will fail from now on: that is not what is wrong with it.
             if frame.kind == kind::CLOSED {
                 return self.closed(cx, key, &frame.reason);
             }
+            if hydration.overrun {
+                return;
+            }
             if frames.len() as u64 >= limits::MAKA_HELD_FRAMES {
+                // The pages go on; what comes meanwhile is read from the store after them.
+                if past {
+                    hydration.overrun = true;
+                    frames.clear();
+                    return;
+                }
                 return self.recover(cx, key, "slow_consumer");
             }
             if let Ok(line) = core::str::from_utf8(line) {
@@ -54,12 +64,15 @@ impl Maka {
         let mut lane = wire::Lane::default();
         for line in frames {
             // One of them may break the feed, or end what it was wanted for.
-            if self
-                .feeds
-                .get(&key)
-                .is_none_or(|attached| attached.number != number)
-            {
-                return;
+            match self.feeds.get_mut(&key) {
+                Some(attached) if attached.number == number => {
+                    // It may also have to wait for stored rows again.
+                    if let Feed::Hydrating { frames, .. } = &mut attached.feed {
+                        frames.push_back(line);
+                        continue;
+                    }
+                }
+                _ => return,
             }
             if let Some(frame) = lane.frame(line.as_bytes()) {
                 self.in_sequence(cx, key, &frame);
@@ -126,6 +139,9 @@ impl Maka {
         if reason == "slow_consumer" {
             self.recover(cx, key, "slow_consumer");
         } else {
+            if let Some(attached) = self.feeds.get_mut(&key) {
+                attached.observer = None;
+            }
             self.feed_failed(cx, key, failure::subscription(reason));
         }
     }
@@ -257,8 +273,9 @@ impl Maka {
             return;
         };
         attached.root = snapshot.root_turn.as_ref().map(Root::of);
+        let watermark = attached.watermark;
         let Some(turn) = attached.turn.as_mut().filter(|turn| turn.dispatched()) else {
-            return;
+            return self.look_on(cx, key);
         };
         let ours = snapshot
             .root_turn
@@ -268,12 +285,16 @@ impl Maka {
         if let Some(root) = ours {
             turn.seen_as_root = true;
             turn.told(root);
+            if turn.ended.is_some() && turn.end_at.is_none() {
+                turn.end_at = watermark;
+            }
         }
+        // Another client's questions are left to it.
         let asked = snapshot
             .interactions
             .pending
             .iter()
-            .find(|i| i.turn_id == turn.id);
+            .find(|i| i.turn_id == turn.id && turn.ours());
         if let Some(interaction) = asked.filter(|_| turn.observed() && turn.ended.is_none()) {
             let failure = failure::unsupported_interaction(&interaction.request.kind);
             cx.core.note(
@@ -309,7 +330,7 @@ impl Maka {
                 .interactions
                 .pending
                 .iter()
-                .find(|i| i.turn_id == turn.id);
+                .find(|i| i.turn_id == turn.id && turn.ours());
             hydration.asked = asked.map(|interaction| interaction.request.kind.to_string());
         }
     }

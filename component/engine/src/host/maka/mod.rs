@@ -14,8 +14,12 @@ mod calls;
 mod catalog;
 mod feed;
 mod frames;
+mod history;
 mod link;
+mod load;
 mod reading;
+mod rows;
+mod slots;
 mod transcript;
 mod turn;
 mod turns;
@@ -38,6 +42,8 @@ use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
 use feed::Attached;
 use link::Link;
+use load::Load;
+use slots::Slots;
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -104,6 +110,10 @@ pub struct Maka {
     feeds: BTreeMap<SessionKey, Attached>,
     subscriptions: BTreeMap<String, SessionKey>,
     listings: BTreeMap<u64, Listing>,
+    loads: BTreeMap<u64, Load>,
+    /// What a load that failed had told, by session: another one does not tell it again.
+    told: BTreeMap<String, u64>,
+    slots: Slots,
     renamed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
     ending: bool,
@@ -145,6 +155,9 @@ impl Maka {
             feeds: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             listings: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            told: BTreeMap::new(),
+            slots: Slots::default(),
             renamed: BTreeSet::new(),
             naming: None,
             ending: false,
@@ -162,6 +175,14 @@ impl Maka {
                 cwd,
                 cursor,
             } => self.list(cx, ticket, cwd, cursor),
+            Command::Load {
+                session,
+                session_id,
+                ticket,
+                cwd,
+                replay,
+            } => self.load(cx, session, session_id, ticket, cwd, replay),
+            Command::Abandon { session } => self.abandon(cx, session),
             Command::Start {
                 session,
                 session_id,
@@ -267,6 +288,7 @@ impl Maka {
         if self.ended {
             return;
         }
+        self.fill_slots(cx);
         match self.link.ready() {
             Some(channel) => {
                 while let Some(line) = self.calls.pull() {
@@ -348,7 +370,14 @@ impl Maka {
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
             Purpose::Title { session } => self.title(cx, session, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),
-            Purpose::Page { session, feed } => self.page(cx, session, feed, answer),
+            Purpose::Page {
+                session,
+                feed,
+                walk,
+            } => self.page(cx, session, (feed, walk), answer),
+            Purpose::Look { ticket } => self.looked(cx, ticket, answer),
+            // The slot that it held is taken by the next in `pump`.
+            Purpose::Leave => {}
             Purpose::Start { session, turn_id } => self.started(cx, session, &turn_id, answer),
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
@@ -414,6 +443,7 @@ impl Maka {
         for key in keys {
             self.give_up_turn(cx, key);
         }
+        self.refuse_loads(cx);
         self.refuse_all(cx);
         self.hang_up(cx);
         for key in self.feeds.keys().copied().collect::<Vec<_>>() {
