@@ -54,6 +54,10 @@ fn given_a_conversation_with_all_operations_when_sent_then_every_frame_is_as_the
                 json!({ "sessionId": session, "workspace": { "kind": "host_path", "path": "/srv/maka-work" }, "modelTarget": { "kind": "default" } }),
             ),
             ("connection.catalog.query", json!({ "kind": "start" })),
+            (
+                "skill.catalog.invocable.query",
+                json!({ "kind": "start", "target": { "kind": "session", "sessionId": session } }),
+            ),
             ("subscription.open", open.clone()),
             ("turn.start", start(id, "hello")),
             ("subscription.open", open),

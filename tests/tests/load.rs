@@ -189,8 +189,8 @@ fn given_a_loaded_session_when_loaded_again_then_told_again_and_when_resumed_the
         let id = resume(scene);
         known(scene);
         assert_eq!(scene.editor(), [done(id)]);
-        assert_eq!(scene.host().len(), 1, "only the catalog is asked");
         assert_eq!(scene.count("subscription.open"), 1);
+        assert_eq!(scene.count("session.transcript.page"), 2);
     });
 }
 

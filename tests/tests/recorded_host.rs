@@ -150,13 +150,13 @@ fn given_requests_that_were_not_recorded_then_facts_answer_them_and_the_report_s
         "cancelled"
     );
     assert_eq!(
-        ask("plan.query", json!({ "sessionId": session }))[0]["error"]["code"],
+        ask("goal.query", json!({ "sessionId": session }))[0]["error"]["code"],
         "operation_unavailable"
     );
     let report = host.report();
     assert_eq!(
         report.improvised,
-        ["turn.stop", "turn.stop", "turn.query", "plan.query"]
+        ["turn.stop", "turn.stop", "turn.query", "goal.query"]
     );
     assert_eq!(report.unanswered.len(), 1);
     assert_eq!(

@@ -89,6 +89,11 @@ pub const MAKA_MODELS_MS: u64 = 2_000;
 /// Milliseconds between a change of a session and the question for its name.
 pub const MAKA_TITLES_MS: u64 = 1_000;
 
+/// Pages of plans that are read for one look at them.
+pub const MAKA_ASIDE_PAGES: u64 = 8;
+/// Skills that are offered in a session.
+pub const MAKA_SKILLS: usize = 512;
+
 /// UTF-16 units shown for one tool.
 pub const TOOL_UNITS: u64 = 65_536;
 /// Chunks of output and progress kept for one tool.

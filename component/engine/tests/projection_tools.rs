@@ -36,6 +36,7 @@ fn shell<'a>(id: &'a str, preview: Option<&str>) -> ToolFact<'a> {
             kind: ToolKind::Execute,
             operation_id: Some("op"),
             step_id: Some("step"),
+            parent: None,
             places: &[],
         },
         args: None,

@@ -9,6 +9,13 @@ use super::rows::{Shelf, Walk, read_cursor};
 use super::world::Refusal;
 use super::{Ready, RecordedHost};
 
+/// What an editor's panels are filled from.
+const PANELS: [&str; 3] = [
+    "skill.catalog.invocable.query",
+    "plan.query",
+    "context.diagnostics.query",
+];
+
 impl RecordedHost {
     /// An answer from what the frames have told.
     pub(super) fn improvise(&mut self, operation: &str, input: &Value, id: &str) {
@@ -48,12 +55,23 @@ impl RecordedHost {
                 Ok(json!({ "subscriptionId": input["subscriptionId"] }))
             }
             "session.transcript.page" => self.page(input),
+            // What an editor's panels show, which few recorded clients asked for.
+            "skill.catalog.invocable.query" => Ok(json!({
+                "kind": "page", "revision": "sha256:0", "items": [], "nextCursor": null })),
+            "plan.query" => Ok(json!({ "kind": "page", "storeVersion": 0, "items": [],
+                "latestProposalId": null, "activeExecutionId": null, "nextCursor": null })),
+            "context.diagnostics.query" => {
+                Ok(json!({ "status": "unavailable", "reason": "no_completed_request" }))
+            }
             _ => {
                 self.report.unanswered.push(format!("{what} {input}"));
                 Err(("operation_unavailable", "The recording cannot answer this"))
             }
         };
-        self.report.improvised.push(what);
+        // A look at the panels is of no weight: only what the conversation needs is reported.
+        if !PANELS.contains(&operation) {
+            self.report.improvised.push(what);
+        }
         self.answer(operation, reply(id, operation, result));
         if operation == "subscription.open" {
             self.ready.extend(self.parked.drain(..));

@@ -132,6 +132,7 @@ impl ScriptedHost {
                 words::session(&asked.input["sessionId"], &asked.input["workspace"]["path"])
             }
             "connection.catalog.query" => words::models(),
+            "skill.catalog.invocable.query" => words::no_skills(),
             "subscription.close" | "session.transcript.overlay.release" => {
                 json!({ "subscriptionId": asked.input["subscriptionId"] })
             }

@@ -20,6 +20,11 @@ pub fn session(id: &Value, cwd: &Value) -> Value {
             "name": "New Chat", "llmConnectionSlug": "mock", "model": "mock-model" })
 }
 
+/// No skills.
+pub fn no_skills() -> Value {
+    json!({ "kind": "page", "revision": "sha256:0", "items": [], "nextCursor": null })
+}
+
 /// The connection catalog, one page.
 pub fn models() -> Value {
     json!({ "kind": "page", "revision": 1, "nextCursor": null,

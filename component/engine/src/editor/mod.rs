@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::config::Agent;
 use crate::effect::Level;
-use crate::host::ListPage;
+use crate::host::{ListPage, PlanEntry, Skill, Usage};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -156,6 +156,21 @@ impl Editor {
     /// Shows something of a turn.
     pub fn update(&mut self, core: &mut Core<'_>, session_id: &str, update: &Update<'_>) {
         self.send(core, |out| v1::encode::update(session_id, update, out));
+    }
+
+    /// Tells the steps of the work.
+    pub fn plan(&mut self, core: &mut Core<'_>, session_id: &str, entries: &[PlanEntry]) {
+        self.send(core, |out| v1::answers::plan(session_id, entries, out));
+    }
+
+    /// Tells how full the context is.
+    pub fn usage(&mut self, core: &mut Core<'_>, session_id: &str, usage: &Usage) {
+        self.send(core, |out| v1::answers::usage(session_id, usage, out));
+    }
+
+    /// Tells what a prompt may begin with.
+    pub fn commands(&mut self, core: &mut Core<'_>, session_id: &str, skills: &[Skill]) {
+        self.send(core, |out| v1::answers::commands(session_id, skills, out));
     }
 
     /// Tells a session's name and date.

@@ -5,6 +5,7 @@ pub mod maka;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +117,17 @@ pub enum Fact<'a> {
     Tool(ToolFact<'a>),
     /// The session's turn is over, ours or another client's.
     Settled { turn_id: &'a str, outcome: Outcome },
+    /// The steps of the work; all of them.
+    Plan { entries: Vec<PlanEntry> },
+    /// How full the context is, and what the session cost.
+    Usage(Usage),
+    /// What a prompt may begin with; all of it.
+    Skills {
+        session_id: &'a str,
+        skills: Vec<Skill>,
+    },
+    /// Something about the running turn that people want to know while they wait.
+    Noticed { text: String },
     /// The session's name or date changed.
     Titled {
         title: String,
@@ -157,6 +169,46 @@ pub struct Failure {
     pub message: String,
     /// The error's data: `source`, `operation`, `code`, ...
     pub data: Object,
+}
+
+/// A step of the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanEntry {
+    /// For people.
+    pub content: String,
+    /// How far it is.
+    pub status: PlanStatus,
+}
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlanStatus {
+    /// Not begun.
+    Pending,
+    /// Under way.
+    InProgress,
+    /// Done, or not needed.
+    Completed,
+}
+
+/// How full the context is, and what the session cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usage {
+    /// Tokens in the context.
+    pub used: u64,
+    /// Tokens that it holds.
+    pub size: u64,
+    /// US dollars so far, where the Host knows.
+    pub cost_usd: Option<f64>,
+}
+
+/// Something that a prompt may begin with, after a slash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skill {
+    /// What is typed.
+    pub id: String,
+    /// For people.
+    pub description: String,
 }
 
 /// One page of sessions.

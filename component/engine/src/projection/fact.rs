@@ -81,6 +81,8 @@ pub struct Call<'a> {
     pub operation_id: Option<&'a str>,
     /// The Host's id of the model step that called it.
     pub step_id: Option<&'a str>,
+    /// The tool use that called it: a subagent's tools, or those of a program.
+    pub parent: Option<&'a str>,
     /// Where it works, as far as the call tells.
     pub places: &'a [Place],
 }

@@ -236,6 +236,7 @@ impl Tool {
         changed |= replace(&mut self.facts.tool_name, Some(call.name.to_owned()));
         changed |= fill(&mut self.facts.operation_id, call.operation_id);
         changed |= fill(&mut self.facts.step_id, call.step_id);
+        changed |= fill(&mut self.facts.parent_tool_use_id, call.parent);
         if self.places.is_empty() {
             changed |= self.works_at(path::within(call.places.to_vec(), folder));
         }

@@ -163,6 +163,9 @@ pub struct Facts {
     /// The Host's id of the model step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
+    /// The tool use that called it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_tool_use_id: Option<String>,
     /// Whether the Host took secrets out of any output; known from the first output on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,

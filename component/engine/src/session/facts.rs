@@ -9,7 +9,7 @@ use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
 use crate::object;
 use crate::plumbing::Core;
-use crate::projection::{End, Failure, Projection};
+use crate::projection::{End, Failure, Projection, Speaker};
 use crate::rpc::{RpcError, Ticket, error};
 
 use super::prompt::Prompt;
@@ -55,6 +55,24 @@ impl Listener for Sessions {
                     self.settled(core, key, turn_id, outcome);
                 }
             }
+            Fact::Plan { entries } => {
+                if let Some(session) = self.shown_session(session) {
+                    let id = session.id.clone();
+                    self.editor.plan(core, &id, &entries);
+                }
+            }
+            Fact::Usage(usage) => {
+                if let Some(session) = self.shown_session(session) {
+                    let id = session.id.clone();
+                    self.editor.usage(core, &id, &usage);
+                }
+            }
+            Fact::Skills { session_id, skills } => {
+                if self.owned.contains_key(session_id) && !self.ending {
+                    self.editor.commands(core, session_id, &skills);
+                }
+            }
+            Fact::Noticed { text } => self.noticed(core, session, &text),
             Fact::Titled { title, updated_at } => {
                 if let Some(key) = session {
                     self.titled(core, key, title, updated_at.as_deref());
@@ -158,6 +176,21 @@ impl Sessions {
             self.commands.push_back(Command::Pause { session: key });
         }
         Heard::Fine
+    }
+
+    /// The session, if the editor still wants to see something of it.
+    fn shown_session(&self, key: Option<SessionKey>) -> Option<&Session> {
+        self.open
+            .get(&key?)
+            .filter(|session| session.state == State::Owned && !self.ending)
+    }
+
+    /// ACP v1 has no notice that every client shows: it is told as a thought of its own.
+    fn noticed(&mut self, core: &mut Core<'_>, key: Option<SessionKey>, text: &str) {
+        let message_id = core.uuid();
+        let _fine = self.shown(core, key, |projection| {
+            projection.text_is(Speaker::Thought, &message_id, text)
+        });
     }
 
     /// The turn is over: closes what is open on the screen, then answers.

@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
 use crate::editor::StopReason;
-use crate::host::ListPage;
+use crate::host::{ListPage, PlanEntry, PlanStatus, Skill, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
@@ -81,12 +81,61 @@ pub fn empty() -> Box<RawValue> {
     raw(&object! {})
 }
 
+/// `plan`: all entries. ACP wants a priority, which no Host of ours gives.
+pub fn plan(session_id: &str, entries: &[PlanEntry], out: &mut Vec<u8>) {
+    let entries: Vec<Object> = entries
+        .iter()
+        .map(|entry| {
+            let status = match entry.status {
+                PlanStatus::Pending => "pending",
+                PlanStatus::InProgress => "in_progress",
+                PlanStatus::Completed => "completed",
+            };
+            object! { "content": entry.content, "priority": "medium", "status": status }
+        })
+        .collect();
+    let update = object! { "sessionUpdate": "plan", "entries": entries };
+    session_update(session_id, &update, out);
+}
+
+/// `usage_update`.
+pub fn usage(session_id: &str, usage: &Usage, out: &mut Vec<u8>) {
+    let mut update = object! {
+        "sessionUpdate": "usage_update", "used": usage.used, "size": usage.size
+    };
+    if let Some(cost) = usage.cost_usd {
+        update.set("cost", &object! { "amount": cost, "currency": "USD" });
+    }
+    session_update(session_id, &update, out);
+}
+
+/// `available_commands_update`: all of them.
+pub fn commands(session_id: &str, skills: &[Skill], out: &mut Vec<u8>) {
+    let commands: Vec<Object> = skills
+        .iter()
+        .map(|skill| {
+            object! {
+                "name": skill.id, "description": skill.description,
+                "input": object! { "hint": "what to do" },
+            }
+        })
+        .collect();
+    let update = object! {
+        "sessionUpdate": "available_commands_update", "availableCommands": commands
+    };
+    session_update(session_id, &update, out);
+}
+
 /// `session_info_update`.
 pub fn session_info(session_id: &str, title: &str, updated_at: Option<&str>, out: &mut Vec<u8>) {
     let mut update = object! { "sessionUpdate": "session_info_update", "title": title };
     if let Some(at) = updated_at {
         update.set("updatedAt", at);
     }
+    session_update(session_id, &update, out);
+}
+
+fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
     line(
         &object! {
             "jsonrpc": "2.0",

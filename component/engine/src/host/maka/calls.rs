@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::SessionKey;
+use crate::host::{PlanEntry, SessionKey, Skill};
 use crate::input::Timer;
 use crate::limits;
 use crate::rpc::Ticket;
@@ -62,6 +62,25 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
+    /// The plan, with what the pages before proposed.
+    Plan {
+        session: SessionKey,
+        proposed: Vec<PlanEntry>,
+        page: u64,
+    },
+    /// How full the context is.
+    Context { session: SessionKey },
+    /// What the session cost, when its context is known.
+    Cost {
+        session: SessionKey,
+        used: u64,
+        size: u64,
+    },
+    /// What a prompt may name, with what the pages before listed.
+    Skills {
+        session_id: String,
+        known: Vec<Skill>,
+    },
     /// Nobody waits for the answer.
     Nobody,
 }
@@ -77,6 +96,17 @@ impl Purpose {
                 | Purpose::Title { .. }
                 | Purpose::Page { .. }
                 | Purpose::Look { .. }
+        ) && !self.aside()
+    }
+
+    /// Whether nothing waits for it but a panel of the editor.
+    fn aside(&self) -> bool {
+        matches!(
+            self,
+            Purpose::Plan { .. }
+                | Purpose::Context { .. }
+                | Purpose::Cost { .. }
+                | Purpose::Skills { .. }
         )
     }
 
@@ -85,7 +115,7 @@ impl Purpose {
         matches!(
             self,
             Purpose::Page { .. } | Purpose::Leave | Purpose::Nobody | Purpose::Status
-        )
+        ) || self.aside()
     }
 }
 

@@ -135,6 +135,7 @@ impl Maka {
             about,
             ..
         } = made;
+        self.ask_skills(cx, &session_id);
         let about = Some(object! { "maka": about });
         cx.answer(Fact::Created {
             ticket,

@@ -68,6 +68,8 @@ pub struct Attached {
     pub load: Option<Loading>,
     /// When it was used last, counted in uses.
     pub used: u64,
+    /// Whether the Host was asked how full the context is.
+    pub context_asked: bool,
 }
 
 /// A feed.
@@ -126,6 +128,7 @@ impl Attached {
             observer: None,
             load: None,
             used: 0,
+            context_asked: false,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::host::{Fact, Heard, SessionKey};
 use crate::limits;
 use crate::projection::{Call, Speaker, Stream, ToolFact};
 
+use super::aside;
 use super::feed::{Feed, Root};
 use super::results;
 use super::turn::Turn;
@@ -127,6 +128,7 @@ impl Maka {
                 }
             }
             kind::CLOSED => self.closed(cx, key, &frame.reason),
+            kind::DOMAIN_CHANGED => self.domain_changed(cx, key, &frame.domain),
             _ => {}
         }
     }
@@ -215,6 +217,7 @@ impl Maka {
                     kind: results::kind(event.activity_kind.as_deref()),
                     operation_id: event.operation_id.as_deref(),
                     step_id: event.step_id.as_deref(),
+                    parent: None,
                     places: &[],
                 },
             },
@@ -281,6 +284,13 @@ impl Maka {
             .root_turn
             .as_ref()
             .filter(|root| root.turn_id == turn.id);
+        let retry = ours
+            .and_then(|root| root.provider_retry.as_ref())
+            .map(aside::retry)
+            .filter(|notice| turn.notice.as_ref() != Some(notice));
+        if let Some(notice) = &retry {
+            turn.notice = Some(notice.clone());
+        }
         let vanished = ours.is_none() && turn.seen_as_root && turn.ended.is_none();
         if let Some(root) = ours {
             turn.seen_as_root = true;
@@ -305,6 +315,8 @@ impl Maka {
             self.feed_failed(cx, key, failure);
         } else if vanished && turn_goes_on(turn) {
             self.recover(cx, key, "projection_revision_invalid");
+        } else if let Some(text) = retry {
+            let _fine = cx.tell(key, Fact::Noticed { text });
         }
     }
 

@@ -219,8 +219,12 @@ impl Maka {
         };
         if let Some(load) = attached.load.take_if(|load| load.begun) {
             let ticket = load.ticket;
-            self.told.remove(&attached.session_id);
+            let session_id = attached.session_id.clone();
+            self.told.remove(&session_id);
             let _fine = cx.tell(key, Fact::Loaded { ticket });
+            self.ask_skills(cx, &session_id);
+            self.domain_changed(cx, key, "plan");
+            self.ask_context(cx, key);
         }
     }
 

@@ -10,6 +10,7 @@ pub mod failure;
 pub mod results;
 pub mod wire;
 
+mod aside;
 mod calls;
 mod catalog;
 mod feed;
@@ -382,6 +383,20 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
+            Purpose::Plan {
+                session,
+                proposed,
+                page,
+            } => self.plan(cx, session, proposed, page, &answer),
+            Purpose::Context { session } => self.context(cx, session, &answer),
+            Purpose::Cost {
+                session,
+                used,
+                size,
+            } => self.cost(cx, session, (used, size), &answer),
+            Purpose::Skills { session_id, known } => {
+                self.skills(cx, session_id, known, &answer);
+            }
             Purpose::Nobody => {
                 if let Answer::Error(error) = answer {
                     let text = format!("the Host refused {op}: {}", error.code);

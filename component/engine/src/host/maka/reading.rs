@@ -368,6 +368,9 @@ impl Maka {
             }
             self.watched_row(cx, key, sequence);
         }
+        if row.kind == "token_usage" {
+            self.ask_context(cx, key);
+        }
         let foreign = self.feeds.get(&key).is_some_and(Attached::watches);
         // The editor that wrote a prompt shows it already.
         if row.kind != "user" || foreign {

@@ -48,6 +48,7 @@ pub fn facts(row: &Row<'_>, tell: &mut dyn FnMut(Fact<'_>)) {
                     kind,
                     operation_id: row.operation_id.as_deref(),
                     step_id: row.step_id.as_deref(),
+                    parent: row.parent_tool_call_id.as_deref(),
                     places: places.as_deref().unwrap_or_default(),
                 },
                 args: row.args.and_then(|args| results::raw_input(name, args)),

@@ -36,6 +36,8 @@ pub struct Turn {
     pub breaking: Option<Failure>,
     /// The one Stop.
     pub stop: Stop,
+    /// What was told last of the Host's own attempts.
+    pub notice: Option<String>,
     /// Through which row it goes, once it has ended.
     pub end_at: Option<u64>,
     /// Set where it is another client's.
@@ -171,6 +173,7 @@ impl Turn {
             stop: Stop::No,
             end_at: None,
             watch: None,
+            notice: None,
         }
     }
 

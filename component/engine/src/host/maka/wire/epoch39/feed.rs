@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Interactions, Page};
+use super::{Interactions, Page, ProviderRetry};
 
 /// A message grew.
 #[derive(Deserialize)]
@@ -116,6 +116,9 @@ pub struct Turn<'a> {
     /// `failed`, `cancelled`.
     #[serde(borrow)]
     pub status: Cow<'a, str>,
+    /// Live: the Host tries the model again.
+    #[serde(borrow, default)]
+    pub provider_retry: Option<ProviderRetry<'a>>,
     /// `failed`.
     #[serde(borrow, default)]
     pub failure_class: Option<Cow<'a, str>>,

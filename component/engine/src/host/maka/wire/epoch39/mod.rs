@@ -9,11 +9,16 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+mod aside;
 mod catalog;
 mod feed;
 mod interaction;
 mod transcript;
 
+pub use aside::{
+    Context, PlanItem, PlanStep, PlanSteps, Plans, ProviderRetry, Skill, Skills, Usage,
+    UsageSummary,
+};
 pub use catalog::{Catalog, CatalogItem, ModelItem, Models, Workspace};
 pub use feed::{Bootstrap, Delta, Event, Opened, Snapshot, Turn};
 pub use interaction::{Interaction, InteractionRequest, Interactions};
@@ -128,6 +133,9 @@ pub struct Frame<'a> {
     /// `subscription.transcript_advanced`.
     #[serde(default)]
     pub through_sequence: u64,
+    /// `subscription.session_domain_changed`.
+    #[serde(borrow, default)]
+    pub domain: Cow<'a, str>,
     /// `subscription.closed`.
     #[serde(borrow, default)]
     pub reason: Cow<'a, str>,
@@ -145,6 +153,8 @@ pub mod kind {
     pub const ADVANCED: &str = "subscription.transcript_advanced";
     /// The last frame of a subscription.
     pub const CLOSED: &str = "subscription.closed";
+    /// Something of the session changed that no frame tells.
+    pub const DOMAIN_CHANGED: &str = "subscription.session_domain_changed";
     /// A session of the catalog changed.
     pub const CATALOG_CHANGED: &str = "session.catalog.changed";
 }
@@ -159,6 +169,14 @@ pub mod op {
     pub const CATALOG: &str = "session.catalog.query";
     /// List models.
     pub const MODELS: &str = "connection.catalog.query";
+    /// List plans.
+    pub const PLAN: &str = "plan.query";
+    /// How full is the context?
+    pub const CONTEXT: &str = "context.diagnostics.query";
+    /// What did it cost?
+    pub const USAGE: &str = "usage.query";
+    /// List what a prompt may name.
+    pub const SKILLS: &str = "skill.catalog.invocable.query";
     /// Open a feed.
     pub const OPEN: &str = "subscription.open";
     /// Close a feed.
@@ -216,6 +234,17 @@ pub fn entity_id(id: &str) -> bool {
         && id
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// Whether this names a skill: the Host closes the connection on anything else.
+pub fn skill_id(id: &str) -> bool {
+    let part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && part
+                .chars()
+                .all(|one| one.is_ascii_alphanumeric() || "._-".contains(one))
+    };
+    id.len() <= 512 && id.split(':').all(part)
 }
 
 /// Whether a turn of this status still goes on.

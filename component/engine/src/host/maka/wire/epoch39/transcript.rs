@@ -77,6 +77,9 @@ pub struct Row<'a> {
     /// `tool_call`.
     #[serde(borrow, default)]
     pub step_id: Option<Cow<'a, str>>,
+    /// `tool_call`: the tool use that called it.
+    #[serde(borrow, default)]
+    pub parent_tool_call_id: Option<Cow<'a, str>>,
     /// `tool_call`.
     #[serde(borrow, default)]
     pub args: Option<&'a RawValue>,
