@@ -104,10 +104,11 @@ impl Maka {
         if attached.load.as_ref().is_some_and(|load| !load.begun) {
             return self.load_live(cx, key);
         }
-        if attached.turn.as_ref().is_some_and(Turn::ours) {
-            return self.dispatch(cx, key);
+        match &attached.turn {
+            Some(turn) if turn.ours() => return self.dispatch(cx, key),
+            Some(_) => return,
+            None => self.adopt(cx, key),
         }
-        self.adopt(cx, key);
         let behind = |it: &Attached| it.observer.as_ref().is_some_and(|o| it.watermark > o.mark);
         if self.feeds.get(&key).is_some_and(behind) {
             self.hold(cx, key);
@@ -204,7 +205,12 @@ impl Maka {
         let Some(observer) = &mut attached.observer else {
             return;
         };
-        if Some(sequence) <= observer.mark {
+        if Some(sequence) <= observer.mark || row.turn_id.is_empty() {
+            return;
+        }
+        // The turn that runs is looked at as soon as the one before it is settled.
+        let live = attached.root.as_ref().filter(|root| root.live);
+        if live.is_some_and(|root| root.turn_id == row.turn_id) {
             return;
         }
         observer.mark = Some(sequence);
