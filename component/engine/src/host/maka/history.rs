@@ -62,6 +62,15 @@ impl Attached {
         self.turn.as_ref().is_some_and(|turn| !turn.ours())
     }
 
+    /// Everything stored was told, unless it is of a turn that goes on.
+    pub fn told_so_far(&mut self) {
+        let runs = self.root.as_ref().is_some_and(|root| root.live);
+        let sent = self.turn.as_ref().is_some_and(Turn::dispatched);
+        if let Some(observer) = self.observer.as_mut().filter(|_| !runs && !sent) {
+            observer.told_through(self.watermark);
+        }
+    }
+
     /// After which row stored rows are to be read before frames are handled, of any turn.
     /// `None` where only those of our turn are.
     pub fn untold(&self) -> Option<Option<u64>> {
@@ -243,12 +252,10 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        let Some(observer) = &mut attached.observer else {
+        if attached.observer.is_none() {
             return;
-        };
-        if attached.turn.as_ref().is_none_or(|turn| !turn.dispatched()) {
-            observer.told_through(attached.watermark);
         }
+        attached.told_so_far();
         let end = End::Cancelled;
         let _fine = cx.tell(key, Fact::PastOver { end });
         self.loaded(cx, key);

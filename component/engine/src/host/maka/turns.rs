@@ -23,11 +23,12 @@ impl Maka {
         if turn.dispatched() || !matches!(turn.stop, Stop::No) {
             return;
         }
+        attached.told_so_far();
+        let Some(turn) = &mut attached.turn else {
+            return;
+        };
         turn.admission = Admission::Asked;
         turn.cut = attached.watermark;
-        if let Some(observer) = &mut attached.observer {
-            observer.told_through(attached.watermark);
-        }
         attached.reading.begin(turn.cut);
         let input = object! {
             "sessionId": attached.session_id,
