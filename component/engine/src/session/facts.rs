@@ -12,7 +12,6 @@ use crate::plumbing::Core;
 use crate::projection::{End, Failure, Projection, Speaker};
 use crate::rpc::{RpcError, Ticket, error};
 
-use super::prompt::Prompt;
 use super::{Feed, Session, Sessions, State};
 
 impl Listener for Sessions {
@@ -90,10 +89,8 @@ impl Listener for Sessions {
             }
             Fact::Loaded { ticket } => self.loaded(core, ticket),
             Fact::Began { turn_id, silent } => {
-                let session = session.and_then(|key| self.open.get_mut(&key));
-                if let Some(session) = session.filter(|it| !it.closing()) {
-                    let turn = Prompt::foreign(turn_id, &session.cwd, silent);
-                    session.running = Some(turn);
+                if let Some(key) = session {
+                    self.began(key, turn_id, silent);
                 }
             }
             Fact::Seeded => {

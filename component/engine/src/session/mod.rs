@@ -173,6 +173,22 @@ impl Sessions {
         });
     }
 
+    /// A turn of another client is shown from here on. A prompt of ours that the Host module
+    /// has not taken yet waits behind it.
+    fn began(&mut self, key: SessionKey, turn_id: &str, silent: bool) {
+        let Some(session) = self.open.get_mut(&key).filter(|it| !it.closing()) else {
+            return;
+        };
+        let starts = |it: &Command| matches!(it, Command::Start { session, .. } if *session == key);
+        if let Some(at) = self.commands.iter().position(starts)
+            && let Some(Command::Start { text, .. }) = self.commands.remove(at)
+            && let Some(ticket) = session.running.as_ref().and_then(Prompt::ticket)
+        {
+            session.waiting.push_front(Waiting { ticket, text });
+        }
+        session.running = Some(Prompt::foreign(turn_id, &session.cwd, silent));
+    }
+
     /// The session whose running or waiting prompt has this ticket.
     fn of_ticket(&self, ticket: Ticket) -> Option<SessionKey> {
         self.open

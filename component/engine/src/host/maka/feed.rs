@@ -194,7 +194,6 @@ impl Maka {
             .entry(key)
             .or_insert_with(|| Attached::new(session_id));
         attached.turn = Some(Turn::new(turn_id, text));
-        attached.reading.begin(None);
         self.wake(cx, key);
     }
 
