@@ -271,8 +271,11 @@ impl Editor {
         match event {
             Event::TakeBack => scene.cancel_request(*self.loads.last().unwrap()),
             Event::Close => {
-                scene.close();
-                self.afresh = scene.desk.log.len();
+                let close = scene.close();
+                let unknown = |it: String| it.contains("unknown_session");
+                if !scene.answer(close).is_some_and(unknown) {
+                    self.afresh = scene.desk.log.len();
+                }
             }
             Event::Again => self.load(scene),
             Event::Prompt => {
@@ -333,6 +336,10 @@ fn play(scene: &mut Scene, method: &'static str, pace: Pace, events: &[(usize, E
         "{}",
         log(scene, events)
     );
+    // One that went on where another broke off told only the rest.
+    if retry && editor.loads.len() > 2 {
+        return;
+    }
     let had_all = if retry && method == "session/load" {
         editor.afresh
     } else {

@@ -24,13 +24,16 @@ impl Sessions {
                 session_id,
                 cwd,
                 replay,
-            } => self.load(Load {
-                ticket,
-                session_id,
-                cwd,
-                replay,
-                key: None,
-            }),
+            } => {
+                let load = Load {
+                    ticket,
+                    session_id,
+                    cwd,
+                    replay,
+                    key: None,
+                };
+                self.load(core, load);
+            }
             Ask::List { cwd, cursor } => {
                 self.commands.push_back(Command::List {
                     ticket,

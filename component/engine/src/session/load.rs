@@ -30,7 +30,11 @@ pub struct Load {
 
 impl Sessions {
     /// A load comes.
-    pub(super) fn load(&mut self, load: Load) {
+    pub(super) fn load(&mut self, core: &mut Core<'_>, load: Load) {
+        if self.ending {
+            let closing = RpcError::closing("subscription.open");
+            return self.editor.refuse(core, load.ticket, &closing);
+        }
         let id = load.session_id.clone();
         self.loads.push_back(load);
         self.next_load(&id);
