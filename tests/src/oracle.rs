@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// Watches one connection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Oracle {
     /// Method and number of open requests, by the raw text of the id.
     open: BTreeMap<String, Vec<String>>,

@@ -1,6 +1,6 @@
 //! `session/list`, `session/new` and names (Maka adapter, sections 7 and 8).
 
-use airlock_tests::scripted_host::{Scene, each_way, words};
+use airlock_tests::scripted_host::{Scene, each_way, each_way_bare, words};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
@@ -243,7 +243,8 @@ fn given_a_session_that_the_host_does_not_make_when_told_then_the_error_names_it
 #[test]
 fn given_models_that_cannot_be_told_when_a_session_is_made_then_it_is_made_without_the_name() {
     for fate in ["error", "silence", "lost", "garbage"] {
-        each_way(|scene| {
+        each_way_bare(|scene| {
+            scene.desk.initialize();
             scene.desk.host.by_hand("connection.catalog.query");
             let id = scene
                 .desk

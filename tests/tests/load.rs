@@ -1,97 +1,17 @@
 //! `session/load` and `session/resume` (Maka adapter, section 23): what is checked, what is
 //! told, in which order, and what becomes of a load that fails or that nobody wants any more.
 
+use airlock_engine::limits;
 use airlock_tests::conversation::CWD;
-use airlock_tests::scripted_host::{Scene, Turn, each_way_bare, words};
+use airlock_tests::scripted_host::{Scene, words};
 use serde_json::{Value, json};
 
-const NOTHING: [&str; 0] = [];
+#[path = "support/loads.rs"]
+mod loads;
 
-/// Initializes; no session is made.
-fn begin(scene: &mut Scene) {
-    scene.desk.initialize();
-    scene.session = "stored".to_owned();
-    scene.settle();
-    scene.editor();
-    scene.host();
-}
-
-fn each_way(play: impl Fn(&mut Scene)) {
-    each_way_bare(|scene| {
-        begin(scene);
-        play(scene);
-    });
-}
-
-fn ask(scene: &mut Scene, method: &str, cwd: &str) -> u64 {
-    let params = json!({ "sessionId": scene.session, "cwd": cwd, "mcpServers": [] });
-    let id = scene.desk.request(method, &params);
-    scene.settle();
-    id
-}
-
-fn load(scene: &mut Scene) -> u64 {
-    ask(scene, "session/load", CWD)
-}
-
-fn resume(scene: &mut Scene) -> u64 {
-    ask(scene, "session/resume", CWD)
-}
-
-/// The Host's record of the session.
-fn item(scene: &Scene) -> Value {
-    words::session(&json!(scene.session), &json!(CWD))
-}
-
-fn found(item: &Value) -> Value {
-    json!({ "kind": "session", "session": item })
-}
-
-/// The Host knows the session.
-fn known(scene: &mut Scene) {
-    let asked = scene.asked("session.catalog.query");
-    let result = found(&item(scene));
-    scene.result(&asked, &result);
-}
-
-/// A turn of another client.
-fn theirs(id: &str) -> Turn {
-    Turn {
-        prompt: 0,
-        id: id.to_owned(),
-        run: format!("run-{id}"),
-    }
-}
-
-fn done(id: u64) -> String {
-    format!("{id} {{}}")
-}
-
-/// A page of these rows, from this number on.
-fn rows(from: u64, rows: &[Value]) -> Vec<Value> {
-    let numbered = (from..).zip(rows);
-    numbered.map(|(at, row)| words::durable(at, row)).collect()
-}
-
-/// A turn that is over: a question, a thought and an answer.
-fn story(turn: &str) -> Vec<Value> {
-    let mut answer = words::assistant(turn, &format!("{turn}-a"), "An answer.");
-    answer["thinking"] = json!({ "text": "A thought." });
-    vec![
-        words::user(turn, &format!("{turn}-u"), "A question."),
-        words::turn_state(turn, "running", &json!({})),
-        answer,
-        words::turn_state(turn, "completed", &json!({})),
-    ]
-}
-
-fn told_story(turn: &str) -> Vec<String> {
-    vec![
-        format!("asks {turn}-u: \"A question.\""),
-        format!("thinks {turn}-a: \"A thought.\""),
-        format!("says {turn}-a: \"An answer.\""),
-    ]
-}
+use loads::{
+    NOTHING, ask, done, each_way, found, item, known, load, resume, rows, story, theirs, told_story,
+};
 
 /// Loads a session whose past is one story.
 fn loaded(scene: &mut Scene) {
@@ -117,7 +37,7 @@ fn given_a_stored_session_when_loaded_then_its_past_is_told_in_order_and_it_is_o
             ]
         );
         known(scene);
-        assert_eq!(scene.host(), ["open"]);
+        assert_eq!(scene.host(), ["connection.catalog.query", "open"]);
         scene.open_with(&Value::Null, &json!(12), &json!({}));
         assert_eq!(
             scene.host(),
@@ -180,7 +100,7 @@ fn given_a_loaded_session_when_loaded_again_then_told_again_and_when_resumed_the
         let id = load(scene);
         known(scene);
         assert_eq!(
-            scene.host()[1..],
+            scene.host()[2..],
             ["page feed-1 durable newer from null cursor null through 3"]
         );
         scene.page(&rows(0, &story("t1")), None);
@@ -441,106 +361,46 @@ fn given_a_prompt_that_runs_when_loaded_then_its_text_is_not_doubled() {
     });
 }
 
-/// N28: after a load that broke off, the next one tells only the rest.
+/// N24, step 5: the answer tells what can be set, as it is by then; what the editor knows
+/// from it is not told again, and both notifications follow what changes later.
 #[test]
-fn given_a_load_that_broke_off_when_loaded_again_then_only_the_rest_is_told() {
+fn given_a_session_with_options_when_loaded_then_the_answer_has_them_as_they_are_by_then() {
     each_way(|scene| {
         let id = load(scene);
-        known(scene);
+        let asked = scene.asked("session.catalog.query");
+        let item = words::configured("stored", 1, &json!({}));
+        scene.result(&asked, &found(&item));
         scene.open_with(&Value::Null, &json!(3), &json!({}));
-        scene.page(&rows(0, &story("t1")[..1]), Some("more"));
-        assert_eq!(scene.editor(), ["asks t1-u: \"A question.\""]);
-        let asked = scene.asked("session.transcript.page");
-        scene.error(&asked, "persistence_failed", "disk");
-        let answer = &scene.editor()[0];
-        assert!(
-            answer.starts_with(&format!("{id} error -32603")),
-            "{answer}"
-        );
-        assert!(answer.contains("persistence_failed"), "{answer}");
-        // N46: what the load opened is closed, and the session is not owned.
-        assert_eq!(scene.count("subscription.close"), 1);
-        let prompt = scene.prompt("hello");
-        assert!(scene.answer(prompt).unwrap().contains("unknown_session"));
-        scene.editor();
-        let id = load(scene);
-        known(scene);
-        scene.open_with(&Value::Null, &json!(3), &json!({}));
-        scene.page(&rows(1, &story("t1")[1..]), None);
-        let mut wanted = told_story("t1")[1..].to_vec();
-        wanted.push(done(id));
-        assert_eq!(scene.editor(), wanted);
-        // The one after that tells everything again.
-        let id = load(scene);
-        known(scene);
+        // Somebody sets another mode while the past is told.
+        let changed = json!({ "kind": "session.catalog.changed", "sessionId": "stored" });
+        scene.says([changed.to_string()]);
+        scene.wait(limits::MAKA_TITLES_MS);
+        let asked = scene.asked("session.catalog.query");
+        let item = words::configured("stored", 2, &json!({ "collaborationMode": "plan" }));
+        scene.result(&asked, &found(&item));
         scene.page(&rows(0, &story("t1")), None);
-        assert_eq!(scene.editor(), [told_story("t1"), vec![done(id)]].concat());
-    });
-}
-
-/// N47: a load of a session of ours that fails leaves it ours.
-#[test]
-fn given_an_owned_session_when_its_load_fails_then_it_stays_owned() {
-    each_way_bare(|scene| {
-        scene.begin();
-        let id = load(scene);
-        known(scene);
-        let asked = scene.asked("subscription.open");
-        scene.error(&asked, "persistence_failed", "disk");
-        assert!(scene.answer(id).unwrap().contains("persistence_failed"));
-        let id = load(scene);
-        known(scene);
-        scene.open();
-        assert_eq!(scene.answer(id), Some(done(id)));
-        let turn = scene.running("hello");
-        scene.now(&turn, "completed");
-        assert_eq!(
-            scene.answer(turn.prompt),
-            Some(format!("{} end_turn", turn.prompt))
-        );
-    });
-}
-
-/// N48: a load that fails does not stop the turn that runs.
-#[test]
-fn given_a_turn_that_runs_when_its_load_fails_then_it_is_not_stopped() {
-    each_way(|scene| {
-        let turn = theirs("t1");
-        let id = load(scene);
-        known(scene);
-        let root = scene.told(&turn, "running");
-        scene.open_with(&root, &json!(0), &json!({}));
-        let asked = scene.asked("session.transcript.page");
-        scene.error(&asked, "persistence_failed", "disk");
-        assert!(scene.answer(id).unwrap().contains("persistence_failed"));
-        assert_eq!(scene.count("turn.stop"), 0);
-        assert_eq!(scene.count("subscription.close"), 1);
-        let id = load(scene);
-        known(scene);
-        scene.open_with(&root, &json!(0), &json!({}));
-        scene.page(&rows(0, &[words::user("t1", "u", "Go.")]), None);
-        assert_eq!(scene.answer(id), Some(done(id)));
-    });
-}
-
-/// The feed breaks while the past is read: it is read on, on the next.
-#[test]
-fn given_a_connection_lost_in_mid_load_when_it_is_back_then_the_load_goes_on() {
-    each_way(|scene| {
-        let id = load(scene);
-        known(scene);
-        scene.open_with(&Value::Null, &json!(3), &json!({}));
-        scene.page(&rows(0, &story("t1")[..3]), Some("more"));
-        scene.lose();
-        scene.wait(100);
-        scene.host();
-        scene.open_with(&Value::Null, &json!(3), &json!({}));
-        assert_eq!(
-            scene.host(),
-            ["page feed-2 durable newer from 2 cursor null through 3"]
-        );
-        scene.page(&rows(3, &story("t1")[3..]), None);
-        assert_eq!(scene.editor(), [told_story("t1"), vec![done(id)]].concat());
+        assert!(scene.answer(id).is_some());
+        let line = scene.desk.log.last().unwrap().strip_prefix("< ").unwrap();
+        let result = &serde_json::from_str::<Value>(line).unwrap()["result"];
+        assert_eq!(result["modes"]["currentModeId"], "plan");
+        let ids = result["configOptions"].as_array().unwrap().iter();
+        let ids: Vec<&str> = ids.map(|it| it["id"].as_str().unwrap()).collect();
+        assert_eq!(ids[..2], ["permission_mode", "model"]);
+        assert!(ids.contains(&"collaboration_mode"), "{ids:?}");
+        scene.editor();
+        for (mode, told) in [("plan", 0), ("agent", 2)] {
+            scene.says([changed.to_string()]);
+            scene.wait(limits::MAKA_TITLES_MS);
+            let asked = scene.asked("session.catalog.query");
+            let item = words::configured("stored", 3, &json!({ "collaborationMode": mode }));
+            scene.result(&asked, &found(&item));
+            assert_eq!(scene.editor().len(), told);
+        }
+        let set =
+            json!({ "sessionId": "stored", "configId": "collaboration_mode", "value": "plan" });
+        scene.desk.request("session/set_config_option", &set);
+        scene.settle();
+        scene.asked("session.catalog.query");
     });
 }
 

@@ -1,56 +1,13 @@
 //! A load and what may come across it: a close, a cancel, the end of input, a slow editor, a
 //! flood of the turn that runs (Maka adapter, sections 14, 15, 23 and 27.27).
 
+#[path = "support/loads.rs"]
+mod loads;
+
 use airlock_engine::{Input, Origin, limits};
-use airlock_tests::conversation::CWD;
-use airlock_tests::scripted_host::{Scene, Turn, each_way_bare, words};
+use airlock_tests::scripted_host::{Scene, each_way_bare, words};
+use loads::{NOTHING, begin, done, each_way, known, load, resume, rows, theirs};
 use serde_json::{Value, json};
-
-const NOTHING: [&str; 0] = [];
-
-fn each_way(play: impl Fn(&mut Scene)) {
-    each_way_bare(|scene| {
-        begin(scene);
-        play(scene);
-    });
-}
-
-fn begin(scene: &mut Scene) {
-    scene.desk.initialize();
-    scene.session = "stored".to_owned();
-    scene.settle();
-    scene.editor();
-    scene.host();
-}
-
-fn ask(scene: &mut Scene, method: &str) -> u64 {
-    let params = json!({ "sessionId": scene.session, "cwd": CWD, "mcpServers": [] });
-    let id = scene.desk.request(method, &params);
-    scene.settle();
-    id
-}
-
-fn load(scene: &mut Scene) -> u64 {
-    ask(scene, "session/load")
-}
-
-fn known(scene: &mut Scene) {
-    let asked = scene.asked("session.catalog.query");
-    let item = words::session(&json!(scene.session), &json!(CWD));
-    scene.result(&asked, &json!({ "kind": "session", "session": item }));
-}
-
-fn theirs(id: &str) -> Turn {
-    Turn {
-        prompt: 0,
-        id: id.to_owned(),
-        run: format!("run-{id}"),
-    }
-}
-
-fn done(id: u64) -> String {
-    format!("{id} {{}}")
-}
 
 fn unknown(id: u64) -> String {
     format!(r#"{id} error -32002 {{"reason":"unknown_session","sessionId":"stored"}}"#)
@@ -58,11 +15,6 @@ fn unknown(id: u64) -> String {
 
 fn cancelled(id: u64) -> String {
     format!("{id} error -32800 null")
-}
-
-fn rows(from: u64, rows: &[Value]) -> Vec<Value> {
-    let numbered = (from..).zip(rows);
-    numbered.map(|(at, row)| words::durable(at, row)).collect()
 }
 
 fn said(turn: &str, message: &str, text: &str) -> Vec<Value> {
@@ -293,7 +245,7 @@ fn given_a_load_behind_a_close_when_closed_again_then_the_load_is_unknown() {
 #[test]
 fn given_a_prompt_when_another_client_was_faster_then_refused_as_busy_and_theirs_is_told() {
     each_way(|scene| {
-        ask(scene, "session/resume");
+        resume(scene);
         known(scene);
         scene.open();
         scene.editor();

@@ -140,7 +140,7 @@ fn given_any_version_when_initialized_then_the_answer_is_1_and_a_second_initiali
             said[0]["result"],
             json!({ "protocolVersion": 1, "authMethods": [],
                 "agentCapabilities": { "loadSession": true,
-                    "sessionCapabilities": { "list": {}, "resume": {}, "close": {} } },
+                    "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "delete": {} } },
                 "agentInfo": { "name": "airlock", "title": "Airlock", "version": "0.0.0" } })
         );
         assert_eq!(errors(&said[1..]), [(-32600, json!(2))]);
@@ -329,7 +329,7 @@ fn given_unknown_methods_and_notifications_when_sent_then_requests_are_refused_a
     let mut desk = initialized();
     for method in [
         "session/fork",
-        "session/set_mode",
+        "session/set_model",
         "authenticate",
         "nonsense",
         "",

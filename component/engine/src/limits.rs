@@ -84,6 +84,15 @@ pub const MAKA_READ_MS: u64 = 15_000;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 
+/// Revisions of a session on which a change of it is tried.
+pub const MAKA_CHANGES: u64 = 3;
+/// Milliseconds that a change of a session may take on a connection that lives (decision);
+/// after that nobody can say whether it was made.
+pub const MAKA_CHANGE_MS: u64 = 30_000;
+/// Models that are offered; a list that nobody can look through helps nobody (decision).
+pub const MAKA_MODELS: u64 = 512;
+/// Pages of the connection catalog that are read for them, of 128 items (decision).
+pub const MAKA_MODEL_PAGES: u64 = 64;
 /// Milliseconds that names of models and sessions may take; they are not needed.
 pub const MAKA_MODELS_MS: u64 = 2_000;
 /// Milliseconds between a change of a session and the question for its name.

@@ -4,6 +4,7 @@
 
 mod editor;
 mod host;
+mod options;
 
 use std::time::Duration;
 

@@ -141,6 +141,51 @@ impl<P: Peer> Desk<P> {
         desk
     }
 
+    /// A second desk that goes on from here by itself: the engine is restored from its
+    /// snapshot (rule R9). The calls that were made are not taken over.
+    ///
+    /// # Panics
+    /// When the engine refuses its own snapshot.
+    #[must_use]
+    pub fn fork(&self) -> Desk<P>
+    where
+        P: Clone,
+    {
+        let state = self.engine.snapshot();
+        let engine = Engine::restore(&self.config, &state);
+        Desk {
+            host: self.host.clone(),
+            files: self.files.clone(),
+            log: self.log.clone(),
+            notes: self.notes.clone(),
+            done: self.done,
+            left_armed: self.left_armed.clone(),
+            host_speaks: self.host_speaks,
+            restoring: self.restoring,
+            batching: self.batching,
+            editor_reads: self.editor_reads,
+            files_answer: self.files_answer,
+            to_host: self.to_host.clone(),
+            calls: Vec::new(),
+            engine: engine.unwrap_or_else(|e| panic!("a snapshot is refused: {e}")),
+            config: self.config.clone(),
+            now: self.now,
+            timers: self.timers.clone(),
+            wires: self.wires.clone(),
+            from_editor: self.from_editor.clone(),
+            written: self.written.clone(),
+            editor_ended: self.editor_ended.clone(),
+            arrivals: self.arrivals.clone(),
+            oracle: self.oracle.clone(),
+            to_editor_tail: self.to_editor_tail.clone(),
+            sent: self.sent,
+            drained: self.drained,
+            said: self.said.clone(),
+            editor_finished: self.editor_finished,
+            next_id: self.next_id,
+        }
+    }
+
     /// Cuts both streams this way from now on.
     #[must_use]
     pub fn cut(mut self, cut: Cut) -> Desk<P> {
@@ -226,6 +271,11 @@ impl<P: Peer> Desk<P> {
     /// The timers themselves, oldest first.
     pub fn timers(&self) -> Vec<Timer> {
         self.timers.keys().copied().collect()
+    }
+
+    /// The engine's snapshot.
+    pub fn state(&self) -> Vec<u8> {
+        self.engine.snapshot()
     }
 
     /// Bytes of the engine's snapshot.

@@ -12,7 +12,7 @@ use super::{Call, Desk, Peer};
 use crate::recorded_host::Say;
 
 /// One channel as the engine sees it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Wire {
     /// Bytes of the engine that have no line end yet.
     pub(super) tail: Vec<u8>,

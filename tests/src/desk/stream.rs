@@ -20,7 +20,7 @@ pub enum Cut {
 const READ: usize = 65_536;
 
 /// Bytes on their way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// How the next chunk is cut.
     pub cut: Cut,

@@ -5,6 +5,7 @@
 //! test takes it. Sans-IO. Invariant: nothing is said that the test did not ask for.
 
 mod scene;
+mod settings;
 mod told;
 pub mod words;
 
@@ -44,7 +45,7 @@ impl Asked {
 }
 
 /// The Host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScriptedHost {
     /// Which process it is; changes with a restart.
     pub epoch: String,

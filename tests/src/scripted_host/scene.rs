@@ -112,6 +112,20 @@ impl Scene {
         }
     }
 
+    /// A second scene that goes on from here by itself.
+    #[must_use]
+    pub fn fork(&self) -> Scene {
+        Scene {
+            desk: self.desk.fork(),
+            session: self.session.clone(),
+            feed: self.feed.clone(),
+            sequence: self.sequence,
+            revision: self.revision,
+            feeds: self.feeds,
+            looked: self.looked,
+        }
+    }
+
     /// Initializes and makes a session; what was told so far counts as seen.
     pub fn begin(&mut self) {
         self.session = self.desk.new_session();

@@ -16,6 +16,11 @@ pub fn editor(message: &Value) -> String {
         );
     }
     if let Some(result) = message.get("result") {
+        if let Some(options) = result["configOptions"].as_array()
+            && result.get("sessionId").is_none()
+        {
+            return format!("{} options {}", message["id"], settings(options));
+        }
         let reason = result["stopReason"].as_str().map(str::to_owned);
         return format!(
             "{} {}",
@@ -49,6 +54,11 @@ pub fn editor(message: &Value) -> String {
             text("status"),
             output(update)
         ),
+        "config_option_update" => format!(
+            "options {}",
+            settings(update["configOptions"].as_array().expect("options"))
+        ),
+        "current_mode_update" => format!("mode {}", text("currentModeId")),
         "session_info_update" => format!("title {}", update["title"]),
         other => format!("{other} {update}"),
     }
@@ -80,6 +90,12 @@ pub fn host(frame: &Value) -> String {
         "host.status" | "connection.catalog.query" => operation.to_owned(),
         _ => format!("{operation} {input}"),
     }
+}
+
+/// The current values, in order.
+fn settings(options: &[Value]) -> String {
+    let current = options.iter().map(|it| plain(&it["currentValue"]));
+    current.collect::<Vec<_>>().join(" ")
 }
 
 fn output(update: &Value) -> String {

@@ -25,6 +25,45 @@ pub fn no_skills() -> Value {
     json!({ "kind": "page", "revision": "sha256:0", "items": [], "nextCursor": null })
 }
 
+/// The same with this revision and all that can be set; `more` are further keys.
+pub fn configured(id: &str, revision: u64, more: &Value) -> Value {
+    let mut item = session(&json!(id), &json!("/srv/maka-work"));
+    let set = json!({ "revision": revision, "permissionMode": "ask", "collaborationMode": "agent",
+                      "orchestrationMode": "default" });
+    for keys in [&set, more] {
+        if let (Value::Object(item), Value::Object(keys)) = (&mut item, keys) {
+            item.extend(keys.clone());
+        }
+    }
+    item
+}
+
+/// A page of the connection catalog with several connections: one model with declared
+/// levels and a name, one connection that is switched off, and the same model twice.
+pub fn connections() -> Value {
+    let connection = |index: u64, slug: &str, name: &str, enabled: bool| {
+        json!({ "kind": "connection", "connectionIndex": index, "slug": slug, "name": name,
+                "enabled": enabled })
+    };
+    let enabled = |index: u64, item: u64, model: &str, profile: Value| {
+        json!({ "kind": "enabled_model_id", "connectionIndex": index, "itemIndex": item,
+                "modelId": model, "relayProfile": profile })
+    };
+    json!({ "kind": "page", "revision": 4, "nextCursor": null, "items": [
+        connection(0, "mock", "Mock", true),
+        enabled(0, 0, "mock-model", json!(null)),
+        enabled(0, 1, "vendor/large", json!({ "thinkingLevels": ["low", "high"] })),
+        enabled(0, 2, "plain", json!({ "thinkingLevels": [] })),
+        { "kind": "model", "connectionIndex": 0, "itemIndex": 0,
+          "model": { "id": "vendor/large", "displayName": "Large" } },
+        { "kind": "model", "connectionIndex": 0, "itemIndex": 1, "model": { "id": "not-enabled" } },
+        connection(1, "off", "Switched off", false),
+        enabled(1, 0, "hidden", json!(null)),
+        connection(2, "other", "Other", true),
+        enabled(2, 0, "mock-model", json!(null)),
+    ] })
+}
+
 /// The connection catalog, one page.
 pub fn models() -> Value {
     json!({ "kind": "page", "revision": 1, "nextCursor": null,

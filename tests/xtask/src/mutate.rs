@@ -59,6 +59,27 @@ const TABLE: &[Mutation] = &[
         to: "Input::Poison(_) => {}",
         tests: &["poison"],
     },
+    Mutation {
+        rule: "compare-and-set: three revisions are tried and no more",
+        file: "component/engine/src/host/maka/configure.rs",
+        from: "if set.conflicts < limits::MAKA_CHANGES {",
+        to: "if true {",
+        tests: &["options"],
+    },
+    Mutation {
+        rule: "order of options: what is being set is told before what was read meanwhile",
+        file: "component/engine/src/host/maka/catalog.rs",
+        from: "&& !self.settings.pass_over(key)",
+        to: "",
+        tests: &["options_elsewhere"],
+    },
+    Mutation {
+        rule: "deletion: what could not be closed is not deleted",
+        file: "component/engine/src/session/facts.rs",
+        from: "(Some(failure), _) => self.editor.refuse(core, ticket, &refusal(failure)),\n            (None, Some(session_id))",
+        to: "(Some(failure), None) => self.editor.refuse(core, ticket, &refusal(failure)),\n            (_, Some(session_id))",
+        tests: &["delete"],
+    },
 ];
 
 /// Runs the table.

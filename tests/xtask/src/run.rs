@@ -81,7 +81,7 @@ impl Run {
 pub fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+    here.ancestors().nth(2).unwrap_or(&here).to_path_buf()
 }
 
 /// Adds the target of the component where it is missing.

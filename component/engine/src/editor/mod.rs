@@ -21,6 +21,7 @@ use crate::line::Lines;
 use crate::plumbing::Core;
 use crate::projection::Update;
 use crate::rpc::{Inbound, RpcError, Ticket, error};
+use crate::session::options::{By, Options, Setting};
 
 /// What an editor asks.
 #[derive(Debug)]
@@ -44,6 +45,13 @@ pub enum Ask {
     Prompt { session_id: String, text: String },
     /// `session/close`.
     Close { session_id: String },
+    /// `session/delete`.
+    Delete { session_id: String },
+    /// `session/set_config_option` and `session/set_mode`.
+    Configure {
+        session_id: String,
+        setting: Setting,
+    },
 }
 
 /// What an editor tells without wanting an answer.
@@ -116,14 +124,16 @@ impl Editor {
         core: &mut Core<'_>,
         ticket: Ticket,
         session_id: &str,
+        options: Option<&Options>,
         about: Option<Object>,
     ) {
-        self.answer(core, ticket, &v1::answers::created(session_id, about));
+        let result = v1::answers::created(session_id, options, about);
+        self.answer(core, ticket, &result);
     }
 
     /// Answers `session/load` and `session/resume`.
-    pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket) {
-        self.answer(core, ticket, &v1::answers::empty());
+    pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
+        self.answer(core, ticket, &v1::answers::loaded(options));
     }
 
     /// Answers `session/list`.
@@ -136,9 +146,28 @@ impl Editor {
         self.answer(core, ticket, &v1::answers::stopped(reason));
     }
 
-    /// Answers `session/close`.
+    /// Answers `session/close` and `session/delete`.
     pub fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket) {
         self.answer(core, ticket, &v1::answers::empty());
+    }
+
+    /// Answers `session/set_config_option` or `session/set_mode`.
+    pub fn configured(&mut self, core: &mut Core<'_>, ticket: Ticket, by: By, options: &Options) {
+        let result = match by {
+            By::Option => v1::options::set(options),
+            By::Mode => v1::answers::empty(),
+        };
+        self.answer(core, ticket, &result);
+    }
+
+    /// Tells a session's options.
+    pub fn options(&mut self, core: &mut Core<'_>, session_id: &str, options: &Options) {
+        self.send(core, |out| v1::options::changed(session_id, options, out));
+    }
+
+    /// Tells a session's mode.
+    pub fn mode(&mut self, core: &mut Core<'_>, session_id: &str, mode: &str) {
+        self.send(core, |out| v1::options::mode_changed(session_id, mode, out));
     }
 
     /// Answers with an error.

@@ -13,6 +13,7 @@ use crate::json::Object;
 use crate::plumbing::Core;
 use crate::projection::{End, Speaker, ToolFact};
 use crate::rpc::Ticket;
+use crate::session::options::{By, Options, Setting};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -55,6 +56,16 @@ pub enum Command {
     StopForeign { session: SessionKey },
     /// Let go of a session: stop what runs, close its feed. Answered with [`Fact::Closed`].
     Close { session: SessionKey, ticket: Ticket },
+    /// Set an option, or the mode. Answered with [`Fact::Configured`] or [`Fact::Refused`].
+    Configure {
+        ticket: Ticket,
+        session: SessionKey,
+        session_id: String,
+        setting: Setting,
+    },
+    /// Delete a session for good, whoever made it. Answered with [`Fact::Deleted`], also when
+    /// there is none, or [`Fact::Refused`].
+    Delete { ticket: Ticket, session_id: String },
     /// The editor is slow: let go of the session's feed until [`Command::Resume`].
     Pause { session: SessionKey },
     /// The editor reads again.
@@ -71,12 +82,18 @@ pub enum Fact<'a> {
         ticket: Ticket,
         session_id: String,
         title: String,
+        /// Unless the Host cannot say.
+        options: Option<Options>,
         /// Its folder as the Host names it; empty where the Host does not say.
         cwd: String,
         about: Option<Object>,
     },
     /// A session was taken in, and everything that was asked for was told.
-    Loaded { ticket: Ticket },
+    Loaded {
+        ticket: Ticket,
+        title: String,
+        options: Option<Options>,
+    },
     /// A turn of another client is told from here on. With `silent`, what comes before
     /// [`Fact::Seeded`] is known, but not to be shown.
     Began { turn_id: &'a str, silent: bool },
@@ -133,6 +150,16 @@ pub enum Fact<'a> {
         title: String,
         updated_at: Option<String>,
     },
+    /// What the session can be set to, and is; perhaps as before.
+    Options(Options),
+    /// What was asked for is set.
+    Configured {
+        ticket: Ticket,
+        by: By,
+        options: Options,
+    },
+    /// A session is deleted.
+    Deleted { ticket: Ticket },
     /// The session was let go.
     Closed {
         ticket: Ticket,

@@ -54,6 +54,11 @@ impl Sessions {
                     None => self.close_again(core, &session_id, ticket),
                 }
             }
+            Ask::Delete { session_id } => self.delete(core, session_id, ticket),
+            Ask::Configure {
+                session_id,
+                setting,
+            } => self.configure(core, session_id, ticket, setting),
         }
     }
 
@@ -121,7 +126,7 @@ impl Sessions {
     }
 
     /// The session is no longer owned from here on; what runs is cancelled and answered.
-    fn close(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket) {
+    pub(super) fn close(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket) {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };

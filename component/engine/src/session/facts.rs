@@ -12,6 +12,7 @@ use crate::plumbing::Core;
 use crate::projection::{End, Failure, Projection, Speaker};
 use crate::rpc::{RpcError, Ticket, error};
 
+use super::options::Told;
 use super::{Feed, Session, Sessions, State};
 
 impl Listener for Sessions {
@@ -82,12 +83,19 @@ impl Listener for Sessions {
                 session_id,
                 title,
                 cwd,
+                options,
                 about,
             } => {
-                self.adopt(session_id.clone(), title, cwd);
-                self.editor.created(core, ticket, &session_id, about);
+                let told = options.as_ref().map(Told::of).unwrap_or_default();
+                self.adopt(session_id.clone(), title, cwd, told);
+                self.editor
+                    .created(core, ticket, &session_id, options.as_ref(), about);
             }
-            Fact::Loaded { ticket } => self.loaded(core, ticket),
+            Fact::Loaded {
+                ticket,
+                title,
+                options,
+            } => self.loaded(core, ticket, title, options.as_ref()),
             Fact::Began { turn_id, silent } => {
                 if let Some(key) = session {
                     self.began(key, turn_id, silent);
@@ -109,6 +117,17 @@ impl Listener for Sessions {
                     self.past_over(core, key, end);
                 }
             }
+            Fact::Options(options) => {
+                if let Some(key) = session {
+                    self.options_are(core, key, &options);
+                }
+            }
+            Fact::Configured {
+                ticket,
+                by,
+                options,
+            } => self.configured(core, session, ticket, by, &options),
+            Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
             Fact::Refused { ticket, failure } if self.load_refused(core, ticket, &failure) => {}
             Fact::Refused { ticket, failure } => {
@@ -236,9 +255,13 @@ impl Sessions {
     }
 
     fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket, failure: Option<&host::Failure>) {
-        match failure {
-            Some(failure) => self.editor.refuse(core, ticket, &refusal(failure)),
-            None => self.editor.closed(core, ticket),
+        let deleting = self.deleting.remove(&ticket);
+        match (failure, deleting) {
+            (Some(failure), _) => self.editor.refuse(core, ticket, &refusal(failure)),
+            (None, Some(session_id)) => self
+                .commands
+                .push_back(Command::Delete { ticket, session_id }),
+            (None, None) => self.editor.closed(core, ticket),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::plumbing::Core;
 use crate::rpc::{RpcError, Ticket};
 
 use super::facts::refusal;
+use super::options::{Options, Told};
 use super::{Session, Sessions, State};
 
 /// A load that was asked for.
@@ -71,7 +72,13 @@ impl Sessions {
     }
 
     /// The Host has told everything: the session is owned.
-    pub(super) fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket) {
+    pub(super) fn loaded(
+        &mut self,
+        core: &mut Core<'_>,
+        ticket: Ticket,
+        title: String,
+        options: Option<&Options>,
+    ) {
         let Some(load) = self.take_load(ticket) else {
             return;
         };
@@ -79,9 +86,11 @@ impl Sessions {
             && let Some(session) = self.open.get_mut(&key)
         {
             session.state = State::Owned;
+            session.title = title;
+            session.told = options.map(Told::of).unwrap_or_default();
             self.owned.insert(load.session_id.clone(), key);
         }
-        self.editor.loaded(core, ticket);
+        self.editor.loaded(core, ticket, options);
         self.next_load(&load.session_id);
     }
 

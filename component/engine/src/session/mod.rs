@@ -6,8 +6,10 @@
 //! nothing from that moment on.
 
 mod asks;
+mod delete;
 mod facts;
 mod load;
+pub mod options;
 mod past;
 mod prompt;
 
@@ -23,6 +25,7 @@ use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
 use load::Load;
+use options::Told;
 use past::Past;
 use prompt::{Prompt, Waiting};
 
@@ -38,6 +41,8 @@ pub struct Sessions {
     open: BTreeMap<SessionKey, Session>,
     /// `session/load` and `session/resume` without an answer, the first to come first.
     loads: VecDeque<Load>,
+    /// Requests that wait for a session to be closed before it is deleted.
+    deleting: BTreeMap<Ticket, String>,
     ending: bool,
 }
 
@@ -56,6 +61,8 @@ struct Session {
     past: Option<Past>,
     state: State,
     feed: Feed,
+    /// What the editor knows of its options.
+    told: Told,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,9 +135,12 @@ impl Sessions {
     }
 
     /// Takes a session in that was just made.
-    fn adopt(&mut self, id: String, title: String, cwd: String) {
+    fn adopt(&mut self, id: String, title: String, cwd: String, told: Told) {
         let key = self.insert(id.clone(), title, cwd, State::Owned);
         self.owned.insert(id, key);
+        if let Some(session) = self.open.get_mut(&key) {
+            session.told = told;
+        }
     }
 
     fn insert(&mut self, id: String, title: String, cwd: String, state: State) -> SessionKey {
@@ -147,6 +157,7 @@ impl Sessions {
                 past: None,
                 state,
                 feed: Feed::Flowing,
+                told: Told::default(),
             },
         );
         key

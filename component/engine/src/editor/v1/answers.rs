@@ -12,6 +12,9 @@ use crate::host::{ListPage, PlanEntry, PlanStatus, Skill, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
+use crate::session::options::Options;
+
+use super::options;
 
 /// An empty list.
 const NONE: [u8; 0] = [];
@@ -27,7 +30,8 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
         "agentCapabilities": object! {
             "loadSession": true,
             "sessionCapabilities": object! {
-                "list": object! {}, "resume": object! {}, "close": object! {}
+                "list": object! {}, "resume": object! {}, "close": object! {},
+                "delete": object! {},
             },
         },
         "authMethods": NONE,
@@ -36,10 +40,26 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
 }
 
 /// Result of `session/new`; what the Host says of the session goes into `_meta`.
-pub fn created(session_id: &str, about: Option<Object>) -> Box<RawValue> {
+pub fn created(
+    session_id: &str,
+    options: Option<&Options>,
+    about: Option<Object>,
+) -> Box<RawValue> {
     let mut result = object! { "sessionId": session_id };
+    if let Some(options) = options {
+        options::describe(&mut result, options);
+    }
     if let Some(about) = about {
         result.set("_meta", &about);
+    }
+    raw(&result)
+}
+
+/// Result of `session/load` and `session/resume`.
+pub fn loaded(options: Option<&Options>) -> Box<RawValue> {
+    let mut result = object! {};
+    if let Some(options) = options {
+        options::describe(&mut result, options);
     }
     raw(&result)
 }
@@ -164,12 +184,14 @@ pub fn error(id: Option<&str>, error: &RpcError, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-fn line(message: &Object, out: &mut Vec<u8>) {
+/// A message as a line.
+pub(super) fn line(message: &Object, out: &mut Vec<u8>) {
     out.extend_from_slice(raw(message).get().as_bytes());
     out.push(b'\n');
 }
 
-fn raw(value: &impl Serialize) -> Box<RawValue> {
+/// A result as JSON text.
+pub(super) fn raw(value: &impl Serialize) -> Box<RawValue> {
     // Only maps with text keys are written here: serialising them cannot fail.
     to_raw_value(value).unwrap_or_default()
 }

@@ -13,6 +13,8 @@ use crate::limits;
 use crate::object;
 use crate::rpc::{RpcError, error};
 
+use super::options::{SetConfigOption, SetMode};
+
 /// Reads a request.
 ///
 /// # Errors
@@ -31,6 +33,14 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError>
                 session_id: session_id.into_owned(),
             })
         }
+        "session/delete" => {
+            let OfSession { session_id } = read(method, params)?;
+            Ok(Ask::Delete {
+                session_id: session_id.into_owned(),
+            })
+        }
+        "session/set_config_option" => read::<SetConfigOption<'_>>(method, params)?.ask(),
+        "session/set_mode" => Ok(read::<SetMode<'_>>(method, params)?.ask()),
         _ => Err(RpcError::with(
             error::METHOD_NOT_FOUND,
             "Method not found.",

@@ -3,3 +3,4 @@
 pub mod answers;
 pub mod decode;
 pub mod encode;
+pub mod options;

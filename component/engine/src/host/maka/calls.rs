@@ -15,8 +15,6 @@ use crate::input::Timer;
 use crate::limits;
 use crate::rpc::Ticket;
 
-use super::catalog::Made;
-
 /// Number of a request; `r<number>` on the wire.
 pub type CallId = u64;
 
@@ -27,12 +25,20 @@ pub enum Purpose {
     Status,
     /// A session for the editor.
     Create { ticket: Ticket, session_id: String },
-    /// The name of the model's connection, for a session just made.
-    Models(Made),
+    /// A page of models, of the reading with this number.
+    Models(u64),
     /// A page of sessions.
     List { ticket: Ticket },
-    /// A session's name.
+    /// A session's name and options.
     Title { session: SessionKey },
+    /// A session's record, for a change of its options.
+    Current { session: SessionKey },
+    /// A change of its options.
+    Commit { session: SessionKey },
+    /// A session's record, for its deletion.
+    Find { ticket: Ticket },
+    /// Its deletion.
+    Remove { ticket: Ticket },
     /// A feed.
     Open { session: SessionKey, feed: u64 },
     /// Rows of a feed.
@@ -94,6 +100,10 @@ impl Purpose {
                 | Purpose::Models(_)
                 | Purpose::List { .. }
                 | Purpose::Title { .. }
+                | Purpose::Current { .. }
+                | Purpose::Commit { .. }
+                | Purpose::Find { .. }
+                | Purpose::Remove { .. }
                 | Purpose::Page { .. }
                 | Purpose::Look { .. }
         ) && !self.aside()

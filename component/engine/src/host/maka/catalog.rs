@@ -1,5 +1,6 @@
 //! Sessions of the Host: making them, listing them, their names.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 
@@ -17,6 +18,8 @@ use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
+use super::models::Waiting;
+use super::options::Configuration;
 use super::wire::current::{self as w, op};
 use super::{Answer, Cx, Due, Maka, failure};
 
@@ -35,6 +38,8 @@ pub struct Made {
     ticket: Ticket,
     session_id: String,
     title: String,
+    /// How it is set, if the Host says.
+    configuration: Option<Configuration>,
     cwd: String,
     /// What the editor is told of it besides.
     about: Object,
@@ -95,6 +100,7 @@ impl Maka {
         let made = Made {
             ticket,
             session_id,
+            configuration: Configuration::of(&item),
             title: item.name.into_owned(),
             cwd: item
                 .workspace
@@ -103,46 +109,36 @@ impl Maka {
             about: object! { "model": item.model },
             slug: item.llm_connection_slug.unwrap_or_default().into_owned(),
         };
-        self.ask_models(cx, object! { "kind": "start" }, made);
+        self.read_models(cx, Waiting::Created(Box::new(made)));
     }
 
-    fn ask_models(&mut self, cx: &mut Cx<'_, '_>, input: Object, made: Made) {
-        let purpose = Purpose::Models(made);
-        self.call(cx, op::MODELS, input, purpose, Some(limits::MAKA_MODELS_MS));
-    }
-
-    pub(super) fn models(&mut self, cx: &mut Cx<'_, '_>, mut made: Made, answer: Answer<'_>) {
-        let page = match &answer {
-            Answer::Result(result) => serde_json::from_str::<w::Models<'_>>(result.get()).ok(),
-            _ => None,
-        };
-        if let Some(page) = page {
-            let slug = Some(made.slug.as_str());
-            if let Some(found) = page.items.iter().find(|item| item.slug.as_deref() == slug) {
-                made.about.set("connection", &found.name);
-            } else if let Some(cursor) = page.next_cursor {
-                // The cursor goes back as it came; a catalog that changed is read no further.
-                let revision = page.revision;
-                let input = object! { "kind": "continue", "revision": revision, "cursor": cursor };
-                return self.ask_models(cx, input, made);
-            }
-        }
+    /// The models were read, or could not be.
+    pub(super) fn told_created(&mut self, cx: &mut Cx<'_, '_>, made: Made) {
         let Made {
             ticket,
             session_id,
             title,
             cwd,
-            about,
-            ..
+            configuration,
+            mut about,
+            slug,
         } = made;
         self.ask_skills(cx, &session_id);
-        let about = Some(object! { "maka": about });
+        let known = self.models.known.as_ref();
+        if let Some(name) = known.and_then(|known| known.connection(&slug)) {
+            about.set("connection", &name);
+        }
+        // Nothing to choose from: the editor is told of the session all the same.
+        let options = known
+            .and(configuration)
+            .map(|configuration| self.options(&configuration));
         cx.answer(Fact::Created {
             ticket,
             session_id,
             title,
             cwd,
-            about,
+            options,
+            about: Some(object! { "maka": about }),
         });
     }
 
@@ -255,15 +251,29 @@ impl Maka {
         });
     }
 
-    /// A session changed. Names are asked for a little later, all at once: a turn changes
-    /// its session many times.
+    /// A session changed. Names and options are asked for a little later, all at once: a
+    /// turn changes its session many times.
     pub(super) fn catalog_changed(&mut self, cx: &mut Cx<'_, '_>, session_id: &str) {
-        let attached = self
-            .feeds
-            .iter()
-            .find(|(_, attached)| attached.session_id == session_id);
-        let Some((key, _)) = attached else { return };
-        self.renamed.insert(*key);
+        let mut attached = self.feeds.iter();
+        let found = attached.find(|(_, attached)| attached.session_id == session_id);
+        if let Some((key, _)) = found {
+            self.look_again(cx, *key);
+        }
+    }
+
+    /// The same, as a snapshot tells it; the first only tells where it stands.
+    pub(super) fn record(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, record: &w::Record) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        let before = attached.metadata.replace(record.metadata_revision);
+        if before.is_some() && before != attached.metadata {
+            self.look_again(cx, key);
+        }
+    }
+
+    pub(super) fn look_again(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        self.changed.insert(key);
         if self.naming.is_none() && !self.ending {
             self.naming = Some(cx.arm(Due::Titles, limits::MAKA_TITLES_MS));
         }
@@ -274,7 +284,7 @@ impl Maka {
         if self.link.ready().is_none() {
             return;
         }
-        let keys: BTreeSet<SessionKey> = core::mem::take(&mut self.renamed);
+        let keys: BTreeSet<SessionKey> = core::mem::take(&mut self.changed);
         for key in keys {
             let Some(attached) = self.feeds.get(&key) else {
                 continue;
@@ -298,12 +308,21 @@ impl Maka {
         let Ok(catalog) = serde_json::from_str::<w::Catalog<'_>>(result.get()) else {
             return;
         };
-        if let Some(session) = catalog.session
-            && !session.name.is_empty()
-        {
+        let Some(session) = catalog.session else {
+            return;
+        };
+        if !session.name.is_empty() {
             let title = session.name.to_string();
             let updated_at = session.last_used_at.and_then(stamp);
             let _fine = cx.tell(key, Fact::Titled { title, updated_at });
+        }
+        // What is being set comes first, and this may be older.
+        if let Some(configuration) = Configuration::of(&session)
+            && !self.settings.pass_over(key)
+            && !self.load_learns(key, &configuration)
+        {
+            let options = self.options(&configuration);
+            let _fine = cx.tell(key, Fact::Options(options));
         }
     }
 }

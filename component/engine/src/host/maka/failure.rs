@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::wire::current::{self as w, op};
 use crate::host::Failure;
 use crate::json::Object;
+use crate::limits;
 use crate::object;
 
 fn host(operation: &str, code: &str, message: String) -> Failure {
@@ -187,6 +188,46 @@ pub fn no_room() -> Failure {
         "A turn runs in each of 16 sessions, and the Runtime Host follows no more at once. \
          Wait for one of them, or close it."
             .to_string(),
+    )
+}
+
+/// An option or a value that is not offered.
+pub fn setting(field: &str) -> Failure {
+    let message = match field {
+        "configId" => "There is no such option. Use one of the session's configOptions.",
+        "modeId" => "There is no such mode. Use one of the session's availableModes.",
+        _ => "The option has no such value. Use one of those that it lists.",
+    };
+    Failure {
+        rejected: true,
+        message: message.to_string(),
+        data: object! { "field": field, "reason": "unsupported" },
+    }
+}
+
+/// The session was closed before what was asked of it was sent.
+pub fn unknown_session(session_id: &str) -> Failure {
+    Failure {
+        rejected: true,
+        message: "The session was closed before this was done.".to_string(),
+        data: object! { "reason": "unknown_session", "sessionId": session_id },
+    }
+}
+
+/// Somebody else changes the session faster than we can.
+pub fn revision_conflict(operation: &str) -> Failure {
+    let sentence = "Something else keeps changing this session. Try again in a moment.";
+    let failure = host(operation, "revision_conflict", sentence.to_string());
+    extend(failure, "attempts", &limits::MAKA_CHANGES)
+}
+
+/// A record of a session that says too little to change it.
+pub fn legacy_session() -> Failure {
+    let sentence = "This session is of an older Maka and cannot be configured. Start a new one.";
+    host(
+        op::CONFIGURE,
+        "unsupported_session_projection",
+        sentence.to_string(),
     )
 }
 

@@ -40,6 +40,8 @@ pub struct Attached {
     pub next_sequence: u64,
     /// What the last snapshot said.
     pub revision: u64,
+    /// Revision of the session's record, once a snapshot said it.
+    pub metadata: Option<u64>,
     /// Which Host process sends it.
     pub epoch: String,
     /// Through which stored row the session goes.
@@ -114,6 +116,7 @@ impl Attached {
             subscription: None,
             next_sequence: 0,
             revision: 0,
+            metadata: None,
             epoch: String::new(),
             watermark: None,
             root: None,
@@ -289,6 +292,10 @@ impl Maka {
         let bootstrap = opened.transcript.as_ref();
         attached.watermark = bootstrap.and_then(|b| b.through_sequence);
         let overlaid = bootstrap.is_some_and(|b| b.overlay_message_count > 0);
+        self.record(cx, key, &opened.snapshot.session);
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         let goes_on = attached.turn.as_ref().is_some_and(Turn::dispatched);
         if goes_on || attached.looked_at() {
             attached.unproven = goes_on || attached.attempts > 0;
@@ -422,7 +429,7 @@ impl Maka {
         }
         self.load_failed(cx, key, &failure);
         self.progress(cx, key);
-        self.look_again(cx, key, &failure);
+        self.look_later(cx, key, &failure);
     }
 
     /// All feeds went with the connection.
@@ -471,6 +478,7 @@ impl Maka {
     /// `session/close`.
     pub(super) fn close(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, ticket: Ticket) {
         self.forget_load(key);
+        self.forget_settings(key);
         match self.feeds.get_mut(&key) {
             None => {
                 let closed = crate::host::Fact::Closed {
@@ -504,7 +512,7 @@ impl Maka {
         let failure = attached.stop_failure.take();
         self.detach(cx, key);
         self.feeds.remove(&key);
-        self.renamed.remove(&key);
+        self.changed.remove(&key);
         let _fine = cx.tell(key, crate::host::Fact::Closed { ticket, failure });
     }
 }

@@ -261,6 +261,7 @@ impl Maka {
             return self.recover(cx, key, "projection_revision_invalid");
         }
         attached.revision = snapshot.projection_revision;
+        self.record(cx, key, &snapshot.session);
         self.snapshot(cx, key, snapshot);
         self.progress(cx, key);
     }

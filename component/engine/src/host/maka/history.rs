@@ -275,7 +275,7 @@ impl Maka {
 
     /// The feed of a session that is looked at was lost: if it may come back by itself, it
     /// is tried again after a while. What happened meanwhile is told then.
-    pub(super) fn look_again(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, failure: &Failure) {
+    pub(super) fn look_later(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, failure: &Failure) {
         let ending = self.ending;
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;

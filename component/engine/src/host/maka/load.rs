@@ -5,7 +5,7 @@
 //! (what it opened for itself is closed, no turn is stopped) except for a mark, so that the
 //! next one does not tell a row twice.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,8 @@ use super::calls::Purpose;
 use super::catalog::normal;
 use super::feed::{Attached, Feed};
 use super::history::Observer;
+use super::models::Waiting;
+use super::options::Configuration;
 use super::turn::Turn;
 use super::wire::current::{self as w, op};
 use super::{Answer, Cx, Maka, failure};
@@ -34,6 +36,9 @@ pub struct Load {
     /// Where the Host says that the session works.
     host_cwd: String,
     replay: bool,
+    /// Its name, and how it is set.
+    title: String,
+    configuration: Option<Configuration>,
 }
 
 /// A load after that.
@@ -50,6 +55,9 @@ pub struct Loading {
     fresh: bool,
     /// Who looked at the session before.
     before: Option<Observer>,
+    /// Its name, and how it is set.
+    title: String,
+    configuration: Option<Configuration>,
 }
 
 impl Maka {
@@ -80,6 +88,8 @@ impl Maka {
             cwd: normal(&cwd),
             host_cwd: String::new(),
             replay,
+            title: String::new(),
+            configuration: None,
         };
         self.loads.insert(ticket, load);
         self.call(cx, op::CATALOG, input, Purpose::Look { ticket }, None);
@@ -99,9 +109,11 @@ impl Maka {
                 failure::catalog_read(op::CATALOG, "invalid_projection")
             }
             Some(Some(item)) if item.is_archived => failure::archived(&load.session_id),
-            Some(Some(item)) => match item.workspace {
+            Some(Some(item)) => match &item.workspace {
                 Some(workspace) => {
-                    load.host_cwd = workspace.host_cwd.into_owned();
+                    load.configuration = Configuration::of(&item);
+                    load.title = item.name.to_string();
+                    load.host_cwd = workspace.host_cwd.to_string();
                     let stat = FileDeparture::Stat(Root::Linked, load.cwd.clone());
                     cx.core.file(FileOwner::MakaLoad(ticket), stat);
                     self.loads.insert(ticket, load);
@@ -117,7 +129,7 @@ impl Maka {
     }
 
     /// The folder as it really is (`None`: that could not be handled), compared with the
-    /// Host's: the third step is the feed.
+    /// Host's: the third step is what can be set, the fourth the feed.
     pub fn load_folder(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -142,9 +154,17 @@ impl Maka {
             if refused {
                 return self.refuse_load(cx, ticket, failure::other_folder(&load.host_cwd));
             }
-            self.attach_load(cx, ticket, load);
+            self.loads.insert(ticket, load);
+            self.read_models(cx, Waiting::Loading(ticket));
         }
         self.pump(cx);
+    }
+
+    /// The models were read, or could not be.
+    pub(super) fn load_modeled(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket) {
+        if let Some(load) = self.loads.remove(&ticket) {
+            self.attach_load(cx, ticket, load);
+        }
     }
 
     fn refuse_load(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, failure: Failure) {
@@ -167,6 +187,8 @@ impl Maka {
             told: told.filter(|_| load.replay),
             fresh,
             before: None,
+            title: load.title,
+            configuration: load.configuration,
         });
         self.wake(cx, key);
     }
@@ -212,16 +234,36 @@ impl Maka {
         }
     }
 
+    /// The session is set otherwise by now. False when no load is there to tell it.
+    pub(super) fn load_learns(&mut self, key: SessionKey, configuration: &Configuration) -> bool {
+        let load = self.feeds.get_mut(&key).and_then(|it| it.load.as_mut());
+        match load {
+            Some(load) => {
+                load.configuration = Some(configuration.clone());
+                true
+            }
+            None => false,
+        }
+    }
+
     /// A load that goes on has told everything.
     pub(super) fn loaded(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
         if let Some(load) = attached.load.take_if(|load| load.begun) {
-            let ticket = load.ticket;
             let session_id = attached.session_id.clone();
             self.told.remove(&session_id);
-            let _fine = cx.tell(key, Fact::Loaded { ticket });
+            let known = self.models.known.as_ref();
+            let options = known
+                .and(load.configuration)
+                .map(|configuration| self.options(&configuration));
+            let fact = Fact::Loaded {
+                ticket: load.ticket,
+                title: load.title,
+                options,
+            };
+            let _fine = cx.tell(key, fact);
             self.ask_skills(cx, &session_id);
             self.domain_changed(cx, key, "plan");
             self.ask_context(cx, key);
@@ -253,7 +295,7 @@ impl Maka {
             attached.turn = None;
             self.detach(cx, key);
             self.feeds.remove(&key);
-            self.renamed.remove(&key);
+            self.changed.remove(&key);
         } else if attached.observer.is_none() && attached.watches() {
             // Adopted for the load alone.
             let turn = attached.turn.take();

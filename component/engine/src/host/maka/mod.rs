@@ -2,7 +2,8 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`, `remove`), their
+//! options (`options`, `configure`, `models`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -13,12 +14,16 @@ pub mod wire;
 mod aside;
 mod calls;
 mod catalog;
+mod configure;
 mod feed;
 mod frames;
 mod history;
 mod link;
 mod load;
+mod models;
+mod options;
 mod reading;
+mod remove;
 mod rows;
 mod slots;
 mod transcript;
@@ -41,9 +46,12 @@ use crate::plumbing::{Core, Due as Anyones};
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
+use configure::Settings;
 use feed::Attached;
 use link::Link;
 use load::Load;
+use models::Models;
+use remove::Removals;
 use slots::Slots;
 use wire::current::{self as w, OperationError, op};
 
@@ -68,7 +76,7 @@ pub enum Due {
     Recovered { session: SessionKey, feed: u64 },
     /// The next question what became of a turn.
     Admission { session: SessionKey },
-    /// Names of sessions may have changed.
+    /// Names and options of sessions may have changed.
     Titles,
 }
 
@@ -115,7 +123,10 @@ pub struct Maka {
     /// What a load that failed had told, by session: another one does not tell it again.
     told: BTreeMap<String, u64>,
     slots: Slots,
-    renamed: BTreeSet<SessionKey>,
+    models: Models,
+    settings: Settings,
+    removals: Removals,
+    changed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
     ending: bool,
     ended: bool,
@@ -159,7 +170,10 @@ impl Maka {
             loads: BTreeMap::new(),
             told: BTreeMap::new(),
             slots: Slots::default(),
-            renamed: BTreeSet::new(),
+            models: Models::default(),
+            settings: Settings::default(),
+            removals: Removals::default(),
+            changed: BTreeSet::new(),
             naming: None,
             ending: false,
             ended: false,
@@ -195,6 +209,13 @@ impl Maka {
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
+            Command::Configure {
+                ticket,
+                session,
+                session_id,
+                setting,
+            } => self.configure(cx, ticket, session, session_id, setting),
+            Command::Delete { ticket, session_id } => self.remove(cx, ticket, session_id),
             Command::Pause { session } => self.pause(cx, session),
             Command::Resume { session } => self.resume(cx, session),
             Command::Shutdown => self.shut_down(cx),
@@ -367,9 +388,13 @@ impl Maka {
         match purpose {
             Purpose::Status => self.status(cx, answer),
             Purpose::Create { ticket, session_id } => self.created(cx, ticket, session_id, answer),
-            Purpose::Models(made) => self.models(cx, made, answer),
+            Purpose::Models(reading) => self.models_page(cx, reading, answer),
             Purpose::List { ticket } => self.listed(cx, ticket, answer),
             Purpose::Title { session } => self.title(cx, session, answer),
+            Purpose::Current { session } => self.current(cx, session, answer),
+            Purpose::Commit { session } => self.committed(cx, session, answer),
+            Purpose::Find { ticket } => self.found(cx, ticket, answer),
+            Purpose::Remove { ticket } => self.removed(cx, ticket, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),
             Purpose::Page {
                 session,
@@ -472,10 +497,12 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 11] = [
+pub const OPERATIONS: [&str; 13] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
+    op::CONFIGURE,
+    op::REMOVE,
     op::MODELS,
     op::OPEN,
     op::CLOSE,

@@ -37,6 +37,9 @@ pub struct CatalogItem<'a> {
     /// Session id.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
+    /// From 1; rises with every change.
+    #[serde(default)]
+    pub revision: u64,
     /// Where it works.
     #[serde(borrow, default)]
     pub workspace: Option<Workspace<'a>>,
@@ -55,6 +58,18 @@ pub struct CatalogItem<'a> {
     /// Which connection the model is reached through.
     #[serde(borrow, default)]
     pub llm_connection_slug: Option<Cow<'a, str>>,
+    /// `explore`, `ask`, `bypass`.
+    #[serde(borrow, default)]
+    pub permission_mode: Option<Cow<'a, str>>,
+    /// Absent: the model's own.
+    #[serde(borrow, default)]
+    pub thinking_level: Option<Cow<'a, str>>,
+    /// `agent`, `plan`.
+    #[serde(borrow, default)]
+    pub collaboration_mode: Option<Cow<'a, str>>,
+    /// `default`, `swarm`, `graph`.
+    #[serde(borrow, default)]
+    pub orchestration_mode: Option<Cow<'a, str>>,
     /// A subagent's session, which is not for the user to open.
     #[serde(borrow, default)]
     pub subagent: Option<&'a RawValue>,
@@ -94,10 +109,46 @@ pub struct ModelItem<'a> {
     /// `connection`, `enabled_model_id`, `model`.
     #[serde(borrow)]
     pub kind: Cow<'a, str>,
+    /// All: which connection it belongs to.
+    #[serde(default)]
+    pub connection_index: u64,
+    /// `connection`: whether its models can be chosen.
+    #[serde(default)]
+    pub enabled: bool,
     /// `connection`.
     #[serde(borrow, default)]
     pub slug: Option<Cow<'a, str>>,
     /// `connection`.
     #[serde(borrow, default)]
     pub name: Option<Cow<'a, str>>,
+    /// `enabled_model_id`.
+    #[serde(borrow, default)]
+    pub model_id: Option<Cow<'a, str>>,
+    /// `enabled_model_id`: what the user declared of it.
+    #[serde(borrow, default)]
+    pub relay_profile: Option<RelayProfile<'a>>,
+    /// `model`.
+    #[serde(borrow, default)]
+    pub model: Option<Model<'a>>,
+}
+
+/// What the user declared of a model.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RelayProfile<'a> {
+    /// The thinking levels that it has.
+    #[serde(borrow, default)]
+    pub thinking_levels: Option<Vec<Cow<'a, str>>>,
+}
+
+/// A model that the provider lists.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Model<'a> {
+    /// As `enabled_model_id` names it.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    /// Name for people.
+    #[serde(borrow, default)]
+    pub display_name: Option<Cow<'a, str>>,
 }

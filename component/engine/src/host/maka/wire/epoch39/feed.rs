@@ -94,12 +94,24 @@ pub struct Event<'a> {
 pub struct Snapshot<'a> {
     /// Rises strictly within a subscription.
     pub projection_revision: u64,
+    /// The session's own record.
+    #[serde(default)]
+    pub session: Record,
     /// The current or last turn.
     #[serde(borrow, default)]
     pub root_turn: Option<Turn<'a>>,
     /// Questions to the user.
     #[serde(borrow, default)]
     pub interactions: Interactions<'a>,
+}
+
+/// What a snapshot says of the session's record.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// The revision of its item in the catalog; a turn changes it many times.
+    #[serde(default)]
+    pub metadata_revision: u64,
 }
 
 /// A turn, live or ended.

@@ -13,15 +13,19 @@ mod aside;
 mod catalog;
 mod feed;
 mod interaction;
+mod options;
 mod transcript;
 
 pub use aside::{
     Context, PlanItem, PlanStep, PlanSteps, Plans, ProviderRetry, Skill, Skills, Usage,
     UsageSummary,
 };
-pub use catalog::{Catalog, CatalogItem, ModelItem, Models, Workspace};
-pub use feed::{Bootstrap, Delta, Event, Opened, Snapshot, Turn};
+pub use catalog::{Catalog, CatalogItem, Model, ModelItem, Models, RelayProfile, Workspace};
+pub use feed::{Bootstrap, Delta, Event, Opened, Record, Snapshot, Turn};
 pub use interaction::{Interaction, InteractionRequest, Interactions};
+pub use options::{
+    COLLABORATION_MODES, CONFLICT, Changed, ORCHESTRATION_MODES, PERMISSION_MODES, THINKING_LEVELS,
+};
 pub use transcript::{Fragment, Page, Row, Thinking};
 
 /// This epoch's number. Both sides must have the same.
@@ -167,6 +171,10 @@ pub mod op {
     pub const CREATE: &str = "session.create";
     /// List sessions, or get one.
     pub const CATALOG: &str = "session.catalog.query";
+    /// Set options of a session.
+    pub const CONFIGURE: &str = "session.configuration.update";
+    /// Delete a session.
+    pub const REMOVE: &str = "session.remove";
     /// List models.
     pub const MODELS: &str = "connection.catalog.query";
     /// List plans.

@@ -1,0 +1,142 @@
+//! Options, modes and deletion in ACP v1: requests in, answers and notifications out.
+//!
+//! Pure. Invariants: an option always lists its current value; the modes are the option of
+//! the category `mode`, so that the two cannot say different things.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::answers::{line, raw};
+use crate::editor::Ask;
+use crate::json::Object;
+use crate::object;
+use crate::rpc::RpcError;
+use crate::session::options::{Category, Choice, Options, Setting, Value};
+
+/// Params of `session/set_config_option`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetConfigOption<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    config_id: Cow<'a, str>,
+    #[serde(borrow)]
+    value: &'a RawValue,
+}
+
+impl SetConfigOption<'_> {
+    /// Only options with a list of values are offered, and those are texts.
+    ///
+    /// # Errors
+    /// When the value is no text.
+    pub fn ask(self) -> Result<Ask, RpcError> {
+        let value: Cow<'_, str> = serde_json::from_str(self.value.get()).map_err(|_| {
+            let sentence = "The value must be the id of one of the option's values.";
+            RpcError::field("value", "invalid_type", sentence)
+        })?;
+        Ok(Ask::Configure {
+            session_id: self.session_id.into_owned(),
+            setting: Setting::Option {
+                id: self.config_id.into_owned(),
+                value: value.into_owned(),
+            },
+        })
+    }
+}
+
+/// Params of `session/set_mode`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SetMode<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    mode_id: Cow<'a, str>,
+}
+
+impl SetMode<'_> {
+    /// What is asked.
+    pub fn ask(self) -> Ask {
+        Ask::Configure {
+            session_id: self.session_id.into_owned(),
+            setting: Setting::Mode {
+                value: self.mode_id.into_owned(),
+            },
+        }
+    }
+}
+
+/// Adds `configOptions` and `modes` to an answer that opens a session.
+pub fn describe(answer: &mut Object, options: &Options) {
+    answer.set("configOptions", &config_options(options));
+    if let Some(mode) = options.mode() {
+        answer.set("modes", &modes(mode));
+    }
+}
+
+/// Result of `session/set_config_option`.
+pub fn set(options: &Options) -> Box<RawValue> {
+    raw(&object! { "configOptions": config_options(options) })
+}
+
+/// `config_option_update`.
+pub fn changed(session_id: &str, options: &Options, out: &mut Vec<u8>) {
+    let update = object! {
+        "sessionUpdate": "config_option_update", "configOptions": config_options(options)
+    };
+    notification(session_id, update, out);
+}
+
+/// `current_mode_update`.
+pub fn mode_changed(session_id: &str, mode: &str, out: &mut Vec<u8>) {
+    let update = object! { "sessionUpdate": "current_mode_update", "currentModeId": mode };
+    notification(session_id, update, out);
+}
+
+fn notification(session_id: &str, update: Object, out: &mut Vec<u8>) {
+    line(
+        &object! {
+            "jsonrpc": "2.0",
+            "method": "session/update",
+            "params": object! { "sessionId": session_id, "update": update },
+        },
+        out,
+    );
+}
+
+fn config_options(options: &Options) -> Vec<Object> {
+    options.0.iter().map(config_option).collect()
+}
+
+fn config_option(choice: &Choice) -> Object {
+    let category = match &choice.category {
+        Category::Mode => "mode",
+        Category::Model => "model",
+        Category::ThoughtLevel => "thought_level",
+        Category::Other(word) => word,
+    };
+    let values: Vec<Object> = choice.values.iter().map(|it| named("value", it)).collect();
+    object! {
+        "type": "select", "id": choice.id, "name": choice.name, "category": category,
+        "currentValue": choice.current, "options": values,
+    }
+}
+
+fn modes(mode: &Choice) -> Object {
+    let available: Vec<Object> = mode.values.iter().map(|it| named("id", it)).collect();
+    object! { "currentModeId": mode.current, "availableModes": available }
+}
+
+/// Options name a value's id `value`, modes name it `id`.
+fn named(id: &str, value: &Value) -> Object {
+    let mut object = Object::new().with(id, &value.id).with("name", &value.name);
+    if let Some(about) = &value.about {
+        object.set("description", about);
+    }
+    object
+}
