@@ -13,6 +13,8 @@
 
 extern crate alloc;
 
+#[doc(hidden)]
+pub mod admission;
 mod config;
 #[doc(hidden)]
 pub mod editor;
@@ -182,6 +184,9 @@ impl Call<'_> {
                 Some(FileOwner::MakaLoad(load)) => {
                     self.host(|maka, cx| maka.load_folder(cx, load, Some(arrival)));
                 }
+                Some(FileOwner::MakaParcel(parcel)) => {
+                    self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, Some(arrival)));
+                }
                 None => {}
             },
             Input::Expired(timer) => self.expired(timer),
@@ -241,8 +246,11 @@ impl Call<'_> {
                     self.sessions.tell(&mut self.core, tell);
                 }
             }
-            // No request of ours is open: an answer means nothing.
-            Ok(Message::Response) => {}
+            Ok(Message::Response { id, outcome }) => {
+                if let Some((waiter, reply)) = self.sessions.editor.replied(id.get(), outcome) {
+                    self.sessions.replied(waiter, reply);
+                }
+            }
             Err(Bad::Parse) => {
                 let error = RpcError::new(error::PARSE, "Parse error");
                 self.sessions.editor.error(&mut self.core, None, &error);
@@ -293,6 +301,9 @@ impl Call<'_> {
                 }
                 Some(FileOwner::MakaLoad(load)) => {
                     self.host(|maka, cx| maka.load_folder(cx, load, None));
+                }
+                Some(FileOwner::MakaParcel(parcel)) => {
+                    self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, None));
                 }
                 None => {}
             },

@@ -4,9 +4,11 @@
 //! models, closing a feed, telling that it lives); every other request waits until the
 //! test takes it. Sans-IO. Invariant: nothing is said that the test did not ask for.
 
+mod asking;
 mod scene;
 mod settings;
 mod told;
+mod upload;
 pub mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -17,6 +19,7 @@ use serde_json::{Value, json};
 use crate::desk::Peer;
 use crate::recorded_host::Say;
 pub use scene::{Scene, Turn, Way, each_way, each_way_bare};
+pub use upload::{link, reference, sha256};
 
 /// A request of the engine.
 #[derive(Clone, Debug)]

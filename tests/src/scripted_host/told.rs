@@ -28,6 +28,9 @@ pub fn editor(message: &Value) -> String {
             reason.unwrap_or_else(|| plain(result))
         );
     }
+    if let Some(asked) = request(message) {
+        return asked;
+    }
     let update = &message["params"]["update"];
     let text = |key: &str| update[key].as_str().unwrap_or("-");
     match text("sessionUpdate") {
@@ -64,6 +67,30 @@ pub fn editor(message: &Value) -> String {
     }
 }
 
+/// A question to the user, and its withdrawal.
+fn request(message: &Value) -> Option<String> {
+    let (id, params) = (&message["id"], &message["params"]);
+    match message["method"].as_str()? {
+        "session/request_permission" => {
+            let options = params["options"].as_array()?.iter();
+            let options: Vec<String> = options
+                .map(|it| format!("{} ({})", plain(&it["name"]), plain(&it["kind"])))
+                .collect();
+            let card = &params["toolCall"];
+            let (tool, title) = (plain(&card["toolCallId"]), plain(&card["title"]));
+            Some(format!("asks {id} {tool} {title}: {}", options.join(", ")))
+        }
+        "elicitation/create" => {
+            let fields = params["requestedSchema"]["properties"].as_object()?;
+            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            let tool = plain(&params["toolCallId"]);
+            Some(format!("form {id} {tool}: {}", names.join(", ")))
+        }
+        "$/cancel_request" => Some(format!("withdraws {}", params["requestId"])),
+        _ => None,
+    }
+}
+
 /// A request to the Host.
 pub fn host(frame: &Value) -> String {
     let Some(operation) = frame["operation"].as_str() else {
@@ -87,6 +114,24 @@ pub fn host(frame: &Value) -> String {
             text("cursor"),
             text("throughSequence")
         ),
+        "interaction.query" => format!("look {}", text("interactionId")),
+        "interaction.answer" => format!("answer {} {}", text("interactionId"), input["answer"]),
+        "turn.message.submit" => {
+            format!("submit {} {}", text("placement"), input["content"]["text"])
+        }
+        "artifact.ingest" => {
+            let more = match text("kind").as_str() {
+                "begin" => format!(
+                    " {} {} {}",
+                    text("name"),
+                    text("mimeType"),
+                    text("totalBytes")
+                ),
+                "chunk" => format!(" at {}", text("offset")),
+                _ => String::new(),
+            };
+            format!("ingest {}{more}", text("kind"))
+        }
         "host.status" | "connection.catalog.query" => operation.to_owned(),
         _ => format!("{operation} {input}"),
     }

@@ -1,6 +1,7 @@
 //! The Host side. A Host module turns its wire into facts and takes commands; nothing
 //! else crosses. No ACP version is known here.
 
+pub mod dialog;
 pub mod maka;
 
 use alloc::boxed::Box;
@@ -9,11 +10,14 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::json::Object;
 use crate::plumbing::Core;
 use crate::projection::{End, Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
+
+use dialog::{Dialog, Means, Reply};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -47,13 +51,26 @@ pub enum Command {
         session: SessionKey,
         session_id: String,
         turn_id: String,
-        text: String,
+        content: Content,
+    },
+    /// Say this to the session's own turn while it runs. Answered with [`Fact::Steered`],
+    /// [`Fact::Unsteered`] or [`Fact::Refused`].
+    Steer {
+        session: SessionKey,
+        ticket: Ticket,
+        content: Content,
     },
     /// Stop the session's own turn: exactly one Stop, and only if it was admitted.
     /// [`Fact::Settled`] follows when that is certain.
     Stop { session: SessionKey },
     /// Stop a live turn of another client, as an editor's cancel asks.
     StopForeign { session: SessionKey },
+    /// What came of a question to the user.
+    Answer {
+        session: SessionKey,
+        dialog: String,
+        reply: Reply,
+    },
     /// Let go of a session: stop what runs, close its feed. Answered with [`Fact::Closed`].
     Close { session: SessionKey, ticket: Ticket },
     /// Set an option, or the mode. Answered with [`Fact::Configured`] or [`Fact::Refused`].
@@ -132,6 +149,15 @@ pub enum Fact<'a> {
     },
     /// Something about a tool.
     Tool(ToolFact<'a>),
+    /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
+    /// [`Fact::Withdrawn`] comes first.
+    Asks { dialog: Dialog },
+    /// The question needs no answer any more.
+    Withdrawn { dialog: &'a str },
+    /// A message for the running turn arrived there, or started a turn at the Host.
+    Steered { ticket: Ticket, running: bool },
+    /// A message for the running turn came too late and was not sent.
+    Unsteered { ticket: Ticket, content: Content },
     /// The session's turn is over, ours or another client's.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The steps of the work; all of them.
@@ -264,6 +290,9 @@ pub struct ListItem {
 pub trait Listener {
     /// One fact; `session` where it is about one.
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
+
+    /// Whether the user can be asked in this way at all.
+    fn can_ask(&self, means: Means) -> bool;
 
     /// What it wants done because of what it heard, in order. Taken after every line of the
     /// Host, so that the cut of its bytes makes no difference (rule R9).

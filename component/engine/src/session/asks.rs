@@ -16,7 +16,8 @@ impl Sessions {
     /// A request; it is answered now, or by a later fact.
     pub fn ask(&mut self, core: &mut Core<'_>, agent: &Agent, ticket: Ticket, ask: Ask) {
         match ask {
-            Ask::Initialize { requested } => {
+            Ask::Initialize { requested, client } => {
+                self.editor.client = client;
                 self.editor.welcome(core, ticket, requested, agent);
             }
             Ask::New { cwd } => self.commands.push_back(Command::Create { ticket, cwd }),
@@ -41,8 +42,21 @@ impl Sessions {
                     cursor,
                 });
             }
-            Ask::Prompt { session_id, text } => match self.owned.get(&session_id).copied() {
-                Some(key) => self.prompt(core, key, Waiting { ticket, text }),
+            Ask::Prompt {
+                session_id,
+                content,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.prompt(core, key, Waiting { ticket, content }),
+                None => self
+                    .editor
+                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+            },
+            Ask::Steer {
+                session_id,
+                content,
+                idle,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.steer(core, key, ticket, content, idle),
                 None => self
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
@@ -83,7 +97,7 @@ impl Sessions {
         }
     }
 
-    fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
+    pub(super) fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
         if let Some(session) = self.open.get_mut(&key) {
             session.waiting.push_back(waiting);
             self.next(core, key);

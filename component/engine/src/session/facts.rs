@@ -3,8 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::editor::StopReason;
+use crate::editor::{Steered, StopReason};
 use crate::effect::Level;
+use crate::host::dialog::Means;
 use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
 use crate::object;
@@ -49,6 +50,16 @@ impl Listener for Sessions {
             }
             Fact::Tool(fact) => {
                 return self.shown(core, session, |projection| projection.tool(fact));
+            }
+            Fact::Asks { dialog } => {
+                if let Some(key) = session {
+                    return self.asks(core, key, dialog);
+                }
+            }
+            Fact::Withdrawn { dialog } => {
+                if let Some(key) = session {
+                    self.withdrawn(core, key, dialog);
+                }
             }
             Fact::Settled { turn_id, outcome } => {
                 if let Some(key) = session {
@@ -130,7 +141,21 @@ impl Listener for Sessions {
             Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
             Fact::Refused { ticket, failure } if self.load_refused(core, ticket, &failure) => {}
+            Fact::Steered { ticket, running } => {
+                let steered = if running {
+                    Steered::Running
+                } else {
+                    Steered::NewTurn
+                };
+                self.steered(core, ticket, steered);
+            }
+            Fact::Unsteered { ticket, content } => {
+                if let Some(key) = session {
+                    self.unsteered(core, key, ticket, content);
+                }
+            }
             Fact::Refused { ticket, failure } => {
+                self.steers.remove(&ticket);
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
@@ -153,13 +178,17 @@ impl Listener for Sessions {
         Heard::Fine
     }
 
+    fn can_ask(&self, means: Means) -> bool {
+        self.means(means)
+    }
+
     fn command(&mut self) -> Option<Command> {
         self.commands.pop_front()
     }
 }
 
 impl Sessions {
-    fn shown(
+    pub(super) fn shown(
         &mut self,
         core: &mut Core<'_>,
         session: Option<SessionKey>,
@@ -247,9 +276,9 @@ impl Sessions {
         if prompt.cancelled() {
             self.editor.stopped(core, ticket, StopReason::Cancelled);
         } else if let Some(failure) = prompt.unshowable().or(finished.err()) {
-            self.editor.refuse(core, ticket, &unshowable(&failure));
+            self.fail(core, key, ticket, &unshowable(&failure));
         } else {
-            self.answer(core, ticket, outcome);
+            self.answer(core, key, ticket, outcome);
         }
         self.next(core, key);
     }
@@ -265,7 +294,7 @@ impl Sessions {
         }
     }
 
-    fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, outcome: Outcome) {
+    fn answer(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket, outcome: Outcome) {
         match outcome {
             Outcome::Completed => self.editor.stopped(core, ticket, StopReason::EndTurn),
             Outcome::Aborted { source } => {
@@ -275,9 +304,9 @@ impl Sessions {
             Outcome::Stopped => self.editor.stopped(core, ticket, StopReason::Cancelled),
             Outcome::Failed { class, message } => {
                 let error = failed(&class, message.as_deref());
-                self.editor.refuse(core, ticket, &error);
+                self.fail(core, key, ticket, &error);
             }
-            Outcome::Broken { failure } => self.editor.refuse(core, ticket, &refusal(&failure)),
+            Outcome::Broken { failure } => self.fail(core, key, ticket, &refusal(&failure)),
         }
     }
 

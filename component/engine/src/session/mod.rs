@@ -7,11 +7,13 @@
 
 mod asks;
 mod delete;
+mod dialogs;
 mod facts;
 mod load;
 pub mod options;
 mod past;
 mod prompt;
+mod steering;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -19,11 +21,12 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::editor::{Editor, StopReason};
+use crate::editor::{Editor, StopReason, WhenIdle};
 use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
+use dialogs::Dialogs;
 use load::Load;
 use options::Told;
 use past::Past;
@@ -41,6 +44,8 @@ pub struct Sessions {
     open: BTreeMap<SessionKey, Session>,
     /// `session/load` and `session/resume` without an answer, the first to come first.
     loads: VecDeque<Load>,
+    /// Messages for running turns that have no answer yet.
+    steers: BTreeMap<Ticket, WhenIdle>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
     ending: bool,
@@ -59,6 +64,7 @@ struct Session {
     waiting: VecDeque<Waiting>,
     /// A turn of the past that is being shown.
     past: Option<Past>,
+    dialogs: Dialogs,
     state: State,
     feed: Feed,
     /// What the editor knows of its options.
@@ -127,6 +133,10 @@ impl Sessions {
             if let Some(prompt) = &mut session.running {
                 prompt.show(core, &mut self.editor, &session.id);
             }
+            self.ask_waiting(core, key);
+            let Some(session) = self.open.get_mut(&key) else {
+                continue;
+            };
             if session.feed == Feed::Paused && !self.editor.slow() {
                 session.feed = Feed::Flowing;
                 self.commands.push_back(Command::Resume { session: key });
@@ -154,6 +164,7 @@ impl Sessions {
                 cwd,
                 running: None,
                 waiting: VecDeque::new(),
+                dialogs: Dialogs::default(),
                 past: None,
                 state,
                 feed: Feed::Flowing,
@@ -171,7 +182,7 @@ impl Sessions {
         if session.running.is_some() || session.state != State::Owned {
             return;
         }
-        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {
+        let Some(Waiting { ticket, content }) = session.waiting.pop_front() else {
             return;
         };
         let turn_id = core.uuid();
@@ -180,7 +191,7 @@ impl Sessions {
             session: key,
             session_id: session.id.clone(),
             turn_id,
-            text,
+            content,
         });
     }
 
@@ -192,10 +203,10 @@ impl Sessions {
         };
         let starts = |it: &Command| matches!(it, Command::Start { session, .. } if *session == key);
         if let Some(at) = self.commands.iter().position(starts)
-            && let Some(Command::Start { text, .. }) = self.commands.remove(at)
+            && let Some(Command::Start { content, .. }) = self.commands.remove(at)
             && let Some(ticket) = session.running.as_ref().and_then(Prompt::ticket)
         {
-            session.waiting.push_front(Waiting { ticket, text });
+            session.waiting.push_front(Waiting { ticket, content });
         }
         session.running = Some(Prompt::foreign(turn_id, &session.cwd, silent));
     }

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::editor::Editor;
 use crate::plumbing::Core;
 use crate::projection::{Failure, Projection};
@@ -15,8 +16,8 @@ use crate::rpc::Ticket;
 pub struct Waiting {
     /// Its request.
     pub ticket: Ticket,
-    /// Its text.
-    pub text: String,
+    /// What it says.
+    pub content: Content,
 }
 
 /// A running prompt, or a turn of another client.
@@ -89,6 +90,11 @@ impl Prompt {
     /// Whether the editor wanted it to end.
     pub fn cancelled(&self) -> bool {
         self.fate == Fate::Cancelled
+    }
+
+    /// Whether it goes on and is shown.
+    pub fn open(&self) -> bool {
+        self.fate == Fate::Open
     }
 
     /// Why it cannot be shown, if so.

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::host::{Failure, Outcome, SessionKey};
 use crate::input::Timer;
 use crate::limits;
@@ -19,7 +20,9 @@ use crate::rpc::Ticket;
 
 use super::calls::Purpose;
 use super::history::Observer;
+use super::interactions::Interactions;
 use super::load::Loading;
+use super::parcel::{Goal, text_fits};
 use super::reading::{Hydration, Reading};
 use super::turn::{Admission, Stop, Turn};
 use super::wire::current::{self as w, op};
@@ -52,6 +55,8 @@ pub struct Attached {
     pub turn: Option<Turn>,
     /// Reading stored rows.
     pub reading: Reading,
+    /// Questions to the user.
+    pub interactions: Interactions,
     /// Openings without a live frame.
     pub attempts: u64,
     /// Whether the first frame after a recovery is still to come.
@@ -122,6 +127,7 @@ impl Attached {
             root: None,
             turn: None,
             reading: Reading::default(),
+            interactions: Interactions::default(),
             attempts: 0,
             unproven: false,
             proving: None,
@@ -132,6 +138,14 @@ impl Attached {
             load: None,
             used: 0,
             context_asked: false,
+        }
+    }
+
+    /// The root turn of a snapshot; its end lifts its fence.
+    pub fn show_root(&mut self, turn: Option<&w::Turn<'_>>) {
+        self.root = turn.map(Root::of);
+        if let Some(root) = self.root.as_ref().filter(|root| !root.live) {
+            self.interactions.lift(&root.turn_id);
         }
     }
 
@@ -174,12 +188,12 @@ impl Maka {
         key: SessionKey,
         session_id: String,
         turn_id: String,
-        text: String,
+        content: Content,
     ) {
         let refusal = if self.ending {
             Err(failure::closing(op::START))
         } else {
-            check(&session_id, &text)
+            check(&session_id, &content)
         };
         if let Err(failure) = refusal {
             let outcome = Outcome::Broken { failure };
@@ -192,12 +206,24 @@ impl Maka {
             );
             return;
         }
+        let plain = content.attachments.is_empty() && text_fits(&content.text);
         let attached = self
             .feeds
             .entry(key)
-            .or_insert_with(|| Attached::new(session_id));
-        attached.turn = Some(Turn::new(turn_id, text));
-        self.wake(cx, key);
+            .or_insert_with(|| Attached::new(session_id.clone()));
+        if plain {
+            attached.turn = Some(Turn::new(turn_id, content.text));
+            return self.wake(cx, key);
+        }
+        let goal = Goal::Turn { session: key };
+        let parcel = self.admit(goal, &session_id, content);
+        if let Some(attached) = self.feeds.get_mut(&key) {
+            attached.turn = Some(Turn {
+                parcel: Some(parcel),
+                ..Turn::new(turn_id, String::new())
+            });
+        }
+        self.prepare(cx, parcel);
     }
 
     /// Somebody uses the session: what is due for it is done now.
@@ -518,24 +544,13 @@ impl Maka {
 }
 
 /// What the Host would close the connection for is refused here.
-fn check(session_id: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn check(session_id: &str, content: &Content) -> Result<(), Failure> {
     if !w::entity_id(session_id) {
         return Err(failure::internal(op::START));
     }
-    if text.is_empty() {
+    if content.text.is_empty() {
         return Err(failure::prompt_rejected(
             "The prompt is empty. Write something first.",
-        ));
-    }
-    if text.len() as u64 > limits::MAKA_TURN_TEXT {
-        return Err(failure::prompt_rejected(
-            "The prompt is longer than 48 KiB. Put the long part into a file and name its path.",
-        ));
-    }
-    let content = serde_json::to_vec(&object! { "text": text }).unwrap_or_default();
-    if content.len() as u64 > limits::MAKA_TURN_CONTENT {
-        return Err(failure::prompt_rejected(
-            "The prompt is longer than 52 KiB as JSON. Put the long part into a file and name its path.",
         ));
     }
     Ok(())

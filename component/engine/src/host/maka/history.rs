@@ -95,8 +95,10 @@ impl Maka {
         if let Some(turn) = &mut attached.turn {
             turn.reread();
         }
+        let mut hydration = Hydration::new(attached.watermark);
+        hydration.in_place = true;
         attached.feed = Feed::Hydrating {
-            hydration: Box::new(Hydration::new(attached.watermark)),
+            hydration: Box::new(hydration),
             frames: VecDeque::new(),
         };
         self.hydrate_durable(cx, key);
@@ -258,7 +260,7 @@ impl Maka {
         attached.told_so_far();
         let end = End::Cancelled;
         let _fine = cx.tell(key, Fact::PastOver { end });
-        self.loaded(cx, key);
+        self.load_done(cx, key);
     }
 
     /// Nobody looks at the session any more.

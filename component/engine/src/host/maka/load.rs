@@ -247,7 +247,7 @@ impl Maka {
     }
 
     /// A load that goes on has told everything.
-    pub(super) fn loaded(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+    pub(super) fn load_done(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
@@ -317,7 +317,7 @@ impl Maka {
     }
 
     /// The editor does not wait for the load any more.
-    pub(super) fn abandon(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+    pub(super) fn load_abandoned(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
         self.loads.retain(|_, load| load.session != key);
         let interrupted = self.feeds.get(&key).is_some_and(|it| {
             it.load.as_ref().is_some_and(|load| load.begun)

@@ -2,8 +2,10 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`, `remove`), their
-//! options (`options`, `configure`, `models`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`, `looking`,
+//! `upload`, `delivery`, `steering`), sessions (`catalog`, `remove`), their options
+//! (`options`, `configure`, `models`), questions to the user (`interactions`, `questions`,
+//! `forms`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -15,20 +17,28 @@ mod aside;
 mod calls;
 mod catalog;
 mod configure;
+mod delivery;
 mod feed;
+pub mod forms;
 mod frames;
 mod history;
+mod interactions;
 mod link;
 mod load;
+mod looking;
 mod models;
 mod options;
+mod parcel;
+pub mod questions;
 mod reading;
 mod remove;
 mod rows;
 mod slots;
+mod steering;
 mod transcript;
 mod turn;
 mod turns;
+mod upload;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -43,6 +53,7 @@ use crate::host::{Command, Fact, Failure, Heard, Listener, SessionKey};
 use crate::input::{Channel, FileArrival, HostArrival, Timer};
 use crate::limits;
 use crate::plumbing::{Core, Due as Anyones};
+use crate::rpc::Ticket;
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
@@ -51,8 +62,10 @@ use feed::Attached;
 use link::Link;
 use load::Load;
 use models::Models;
+use parcel::{Parcel, ParcelId};
 use remove::Removals;
 use slots::Slots;
+use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -123,6 +136,9 @@ pub struct Maka {
     /// What a load that failed had told, by session: another one does not tell it again.
     told: BTreeMap<String, u64>,
     slots: Slots,
+    parcels: BTreeMap<ParcelId, Parcel>,
+    last_parcel: ParcelId,
+    messages: BTreeMap<Ticket, Message>,
     models: Models,
     settings: Settings,
     removals: Removals,
@@ -170,6 +186,9 @@ impl Maka {
             loads: BTreeMap::new(),
             told: BTreeMap::new(),
             slots: Slots::default(),
+            parcels: BTreeMap::new(),
+            last_parcel: 0,
+            messages: BTreeMap::new(),
             models: Models::default(),
             settings: Settings::default(),
             removals: Removals::default(),
@@ -197,17 +216,27 @@ impl Maka {
                 cwd,
                 replay,
             } => self.load(cx, session, session_id, ticket, cwd, replay),
-            Command::Abandon { session } => self.abandon(cx, session),
+            Command::Abandon { session } => self.load_abandoned(cx, session),
             Command::Start {
                 session,
                 session_id,
                 turn_id,
-                text,
+                content,
             } => {
-                self.start(cx, session, session_id, turn_id, text);
+                self.start(cx, session, session_id, turn_id, content);
             }
+            Command::Steer {
+                session,
+                ticket,
+                content,
+            } => self.steer(cx, session, ticket, content),
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
+            Command::Answer {
+                session,
+                dialog,
+                reply,
+            } => self.reply(cx, session, &dialog, &reply),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
             Command::Configure {
                 ticket,
@@ -408,6 +437,16 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
+            Purpose::Interaction {
+                session,
+                interaction,
+            } => self.interaction(cx, session, &interaction, answer),
+            Purpose::Answer {
+                session,
+                interaction,
+            } => self.answer_told(cx, session, &interaction, answer),
+            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
+            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Plan {
                 session,
                 proposed,
@@ -497,7 +536,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 13] = [
+pub const OPERATIONS: [&str; 17] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -511,4 +550,8 @@ pub const OPERATIONS: [&str; 13] = [
     op::START,
     op::QUERY,
     op::STOP,
+    op::INTERACTION,
+    op::ANSWER,
+    op::INGEST,
+    op::SUBMIT,
 ];

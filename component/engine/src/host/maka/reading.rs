@@ -19,6 +19,7 @@ use crate::object;
 
 use super::calls::Purpose;
 use super::feed::{Attached, Feed};
+use super::interactions::Pending;
 use super::rows;
 use super::transcript::{Overlay, Rising};
 use super::turn::{Ended, Finale};
@@ -75,12 +76,14 @@ pub struct Hydration {
     /// Ids of overlay rows: they stand for the durable rows of the same id.
     overlaid: BTreeSet<String>,
     rows: Vec<String>,
-    /// A question to the user was pending.
-    pub asked: Option<String>,
+    /// Questions to the user that were pending.
+    pub asked: Vec<Pending>,
     /// The stored end of our turn, if one was read.
     ended: Option<Ended>,
     /// More frames came than may wait: the feed is had anew when all is read.
     pub overrun: bool,
+    /// The feed was live before: of questions its frames tell.
+    pub in_place: bool,
 }
 
 impl Hydration {
@@ -454,8 +457,10 @@ impl Maka {
             return;
         };
         let number = attached.number;
-        let Feed::Hydrating { hydration, frames } =
-            core::mem::replace(&mut attached.feed, Feed::Live)
+        let Feed::Hydrating {
+            mut hydration,
+            frames,
+        } = core::mem::replace(&mut attached.feed, Feed::Live)
         else {
             return;
         };
@@ -467,6 +472,9 @@ impl Maka {
             return;
         }
         self.told_all(cx, key);
+        if !hydration.in_place {
+            self.heed(cx, key, core::mem::take(&mut hydration.asked));
+        }
         self.progress(cx, key);
         if hydration.overrun {
             return self.recover(cx, key, "slow_consumer");
@@ -481,13 +489,6 @@ impl Maka {
         let Some(turn) = self.feeds.get_mut(&key).and_then(|it| it.turn.as_mut()) else {
             return true;
         };
-        if let Some(kind) = &read.asked
-            && turn.observed()
-            && turn.ended.is_none()
-        {
-            self.feed_failed(cx, key, failure::unsupported_interaction(kind));
-            return false;
-        }
         // The turn is not the session's root any more: then its end is stored, or the
         // snapshot and the rows do not fit together yet.
         if turn.seen_as_root && turn.ended.is_none() && !is_root {

@@ -1,5 +1,8 @@
 //! Moves turns along: sends what [`Turn::step`] says is due, takes in what comes back.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use crate::effect::Level;
 use crate::host::{Fact, Outcome, SessionKey};
 use crate::limits;
@@ -23,6 +26,9 @@ impl Maka {
         if turn.dispatched() || !matches!(turn.stop, Stop::No) {
             return;
         }
+        if let Some(parcel) = turn.parcel {
+            return self.publish(cx, parcel);
+        }
         attached.told_so_far();
         let Some(turn) = &mut attached.turn else {
             return;
@@ -33,8 +39,11 @@ impl Maka {
         let input = object! {
             "sessionId": attached.session_id,
             "turnId": turn.id,
-            "content": object! { "text": core::mem::take(&mut turn.text) },
+            "content": w::content(&turn.text, turn.display.as_deref(), &turn.attachments),
         };
+        turn.text = String::new();
+        turn.display = None;
+        turn.attachments = Vec::new();
         let purpose = Purpose::Start {
             session: key,
             turn_id: turn.id.clone(),
@@ -171,6 +180,11 @@ impl Maka {
                     {
                         query.pause = Some(timer);
                     }
+                } else if matches!(turn.admission, Admission::Untold(_)) {
+                    cx.core.note(
+                        Level::Warn,
+                        "whether the Host admitted a turn remains unknown",
+                    );
                 }
             }
         }
@@ -200,6 +214,8 @@ impl Maka {
             "sessionId": attached.session_id, "turnId": root.turn_id, "runId": root.run_id
         };
         attached.foreign_stops += 1;
+        let turn_id = root.turn_id.clone();
+        self.fence(cx, key, &turn_id);
         let purpose = Purpose::StopForeign { session: key };
         self.call(cx, op::STOP, input, purpose, Some(limits::MAKA_STOP_MS));
     }
@@ -255,6 +271,7 @@ impl Maka {
 
     /// Does what is due for the session's turn, until a fact is missing.
     pub(super) fn progress(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        self.fence_stopped(cx, key);
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
@@ -262,7 +279,7 @@ impl Maka {
             return;
         };
         match turn.step() {
-            Step::Wait => {}
+            Step::Wait => self.steer_on(cx, key),
             Step::SendStop(run_id) => {
                 turn.stop = Stop::Sent;
                 let purpose = Purpose::Stop {
@@ -279,6 +296,15 @@ impl Maka {
         }
     }
 
+    /// A turn that is to end asks nothing more.
+    fn fence_stopped(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let turn = self.feeds.get(&key).and_then(|it| it.turn.as_ref());
+        if let Some(turn) = turn.filter(|it| it.dispatched() && !matches!(it.stop, Stop::No)) {
+            let turn_id = turn.id.clone();
+            self.fence(cx, key, &turn_id);
+        }
+    }
+
     /// The turn is over: told once, then forgotten.
     fn settle(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, outcome: Outcome) {
         let Some(attached) = self.feeds.get_mut(&key) else {
@@ -287,12 +313,19 @@ impl Maka {
         let Some(turn) = attached.turn.take() else {
             return;
         };
+        self.unsteer(cx, key);
         if let Admission::Unknown(Query {
             pause: Some(timer), ..
         }) = turn.admission
         {
             cx.core.disarm(timer);
         }
+        if let Some(parcel) = turn.parcel {
+            self.drop_parcel(cx, parcel);
+        }
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if let Some(failure) = turn.unstopped() {
             attached.stop_failure = Some(failure.clone());
         }
@@ -306,6 +339,7 @@ impl Maka {
             self.detach(cx, key);
         }
         self.used(key);
+        self.forget_turn(cx, key, &turn.id);
         let _fine = cx.tell(
             key,
             Fact::Settled {
