@@ -35,6 +35,13 @@ pub const MAKA_IN_FLIGHT: u64 = 64;
 /// Of those, how many are kept free for stops, closes and queries of a turn, so that a
 /// flood of ordinary requests never delays a cancel (decision).
 pub const MAKA_CONTROL_SLOTS: u64 = 4;
+/// Feeds that the Host holds for one connection; one more is refused.
+pub const MAKA_FEEDS: u64 = 16;
+/// Sessions of which a failed `session/load` is remembered, so that the next one goes on
+/// where it broke off.
+pub const MAKA_TOLD_MARKS: u64 = 64;
+/// Milliseconds until a lost feed of a session in which nothing runs is tried again.
+pub const MAKA_LOOK_AGAIN_MS: u64 = 30_000;
 /// Bytes of a turn's text.
 pub const MAKA_TURN_TEXT: u64 = 48 << 10;
 /// Bytes of a turn's whole content, encoded.

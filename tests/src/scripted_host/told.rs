@@ -37,6 +37,9 @@ pub fn editor(message: &Value) -> String {
         "agent_message_chunk" => {
             format!("says {}: {}", text("messageId"), update["content"]["text"])
         }
+        "user_message_chunk" => {
+            format!("asks {}: {}", text("messageId"), update["content"]["text"])
+        }
         "agent_thought_chunk" => format!(
             "thinks {}: {}",
             text("messageId"),

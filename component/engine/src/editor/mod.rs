@@ -32,6 +32,12 @@ pub enum Ask {
     Initialize { requested: u16, client: Client },
     /// `session/new`.
     New { cwd: String },
+    /// `session/load`, which shows the past (`replay`), or `session/resume`, which does not.
+    Load {
+        session_id: String,
+        cwd: String,
+        replay: bool,
+    },
     /// `session/list`.
     List {
         cwd: Option<String>,
@@ -178,6 +184,11 @@ impl Editor {
     ) {
         let result = v1::answers::created(session_id, options, about);
         self.answer(core, ticket, &result);
+    }
+
+    /// Answers `session/load` and `session/resume`.
+    pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
+        self.answer(core, ticket, &v1::answers::loaded(options));
     }
 
     /// Answers `session/list`.

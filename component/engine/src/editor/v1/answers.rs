@@ -27,9 +27,11 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": object! {
+            "loadSession": true,
             "promptCapabilities": object! { "image": true, "embeddedContext": true },
             "sessionCapabilities": object! {
-                "list": object! {}, "close": object! {}, "delete": object! {},
+                "list": object! {}, "resume": object! {}, "close": object! {},
+                "delete": object! {},
             },
         },
         "authMethods": NONE,
@@ -50,6 +52,15 @@ pub fn created(
     }
     if let Some(about) = about {
         result.set("_meta", &about);
+    }
+    raw(&result)
+}
+
+/// Result of `session/load` and `session/resume`.
+pub fn loaded(options: Option<&Options>) -> Box<RawValue> {
+    let mut result = object! {};
+    if let Some(options) = options {
+        options::describe(&mut result, options);
     }
     raw(&result)
 }

@@ -481,6 +481,10 @@ impl Maka {
         let Some(turn) = turn.filter(|turn| turn.id == turn_id) else {
             return true;
         };
+        // Another client's turn goes on, and its user may answer there.
+        if !turn.ours() {
+            return true;
+        }
         if unsupported {
             self.feed_failed(cx, key, failure);
         } else {
