@@ -45,7 +45,8 @@ impl Dialogs {
 }
 
 impl Session {
-    /// Whether something of this turn is shown to the user: a prompt's own turn.
+    /// Whether something of this turn is shown to the user: a prompt's own turn, or another
+    /// client's that is looked at.
     fn shows(&self, turn_id: &str) -> bool {
         let prompt = self.running.as_ref();
         self.state == State::Owned
@@ -155,7 +156,8 @@ impl Sessions {
             return;
         };
         match &mut session.running {
-            Some(prompt) if prompt.turn_id() == turn_id => {
+            // Another client's turn is stopped as a cancel of the editor would.
+            Some(prompt) if prompt.turn_id() == turn_id && prompt.ticket().is_some() => {
                 prompt.cancel();
                 self.commands.push_back(Command::Stop { session: key });
             }

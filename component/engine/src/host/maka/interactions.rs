@@ -156,8 +156,8 @@ impl Maka {
         }
     }
 
-    /// Whether the user of this connection is asked: only for our own turn, while it goes on.
-    /// (Another client's turn is that client's; a session that is being watched asks too.)
+    /// Whether the user of this connection is asked: for our own turn, or another client's
+    /// that is looked at, while it goes on.
     fn presents(&self, key: SessionKey, asked: &Pending) -> bool {
         let Some(attached) = self.feeds.get(&key) else {
             return false;
