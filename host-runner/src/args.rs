@@ -12,7 +12,7 @@ What the component may ask for; everything else is refused:
   Hosts: the one that --host names
   Programs: none
   Files: those that the editor names, read only, below the current folder, the home folder,
-         $TMPDIR and /tmp
+         $TMPDIR and /tmp, or only below the folders that --allow-files names
   Network: none";
 
 /// Airlock connects editors that speak the Agent Client Protocol (ACP) to agent Hosts.
@@ -73,6 +73,12 @@ pub struct Options {
     /// Connect straight to this socket of a Maka Host; its owner and mode are still checked.
     #[arg(long, global = true, value_name = "PATH", env = "AIRLOCK_MAKA_SOCKET")]
     pub maka_socket: Option<PathBuf>,
+
+    /// Give agents only files below this folder, instead of those below the current folder,
+    /// your home and the temporary folders; may be repeated. A link that leads out of it is
+    /// refused.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub allow_files: Vec<PathBuf>,
 
     /// What the embedded Host plays.
     #[arg(long, global = true, value_name = "FILE")]
@@ -234,6 +240,16 @@ mod tests {
             panic!("a prompt")
         };
         assert_eq!(prompt.text, ["a", "b"]);
+    }
+
+    #[test]
+    fn given_folders_on_either_side_of_a_command_when_parsed_then_all_count() {
+        let words = ["host-runner", "--allow-files", "/a", "--allow-files", "/b"];
+        let cli = Cli::try_parse_from(words).unwrap();
+        assert_eq!(
+            cli.options.allow_files,
+            [PathBuf::from("/a"), PathBuf::from("/b")]
+        );
     }
 
     #[test]

@@ -97,7 +97,11 @@ fn discovery_options(options: &Options) -> discovery::Options {
 
 /// What the component may open: one Host, and files that the editor names.
 fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Grants> {
-    let grants = Grants::standard();
+    let grants = if options.allow_files.is_empty() {
+        Grants::standard()
+    } else {
+        Grants::confined(&options.allow_files)?
+    };
     match host {
         Host::Maka => Ok(grants.with_maka(maka)),
         Host::Embedded => {

@@ -166,6 +166,30 @@ fn given_links_when_they_lead_out_of_the_granted_folders_then_not_allowed_else_f
     assert_eq!(world.ask(3, FileDeparture::Read((0, 10))), error("EBADF"));
 }
 
+/// `--allow-files`: what else the standard table grants (here the temporary folder) is not.
+#[test]
+fn given_files_confined_to_folders_when_links_lead_out_of_them_then_not_allowed() {
+    let mut world = World::new();
+    world.write("linked/a", b"in");
+    world.write("outside/secret", b"out");
+    symlink(world.at("linked/a"), world.at("linked/in")).unwrap();
+    symlink(world.at("outside/secret"), world.at("linked/out")).unwrap();
+    symlink(world.at("linked"), world.at("alias")).unwrap();
+    symlink(world.at("outside"), world.at("linked/folder")).unwrap();
+    // Named by a link, the folder itself counts.
+    let grants = Grants::confined(&[world.at("alias"), world.at("state")]).unwrap();
+    world.files = Files::start(world.mailbox.clone(), Arc::new(grants)).unwrap();
+
+    let facts = FileArrival::Facts(world.facts("linked/a", FileKind::File));
+    assert_eq!(world.open(2, "linked/in"), facts);
+    assert_eq!(world.open(3, "alias/a"), facts);
+    for outside in ["linked/out", "linked/folder/secret", "outside/secret"] {
+        assert_eq!(world.open(4, outside), NOT_ALLOWED, "{outside}");
+    }
+    let missing = Grants::confined(&[world.at("nowhere")]);
+    assert!(missing.is_err_and(|why| why.to_string().contains("nowhere")));
+}
+
 #[test]
 fn given_what_does_not_exist_when_it_is_outside_then_not_even_that_is_told() {
     let world = World::new();

@@ -11,6 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Result, bail};
+
 use crate::discovery;
 use crate::words::Root;
 
@@ -83,6 +85,20 @@ impl Grants {
         // nothing about which files are meant.
         folders.retain(|folder| folder.is_absolute() && folder != Path::new("/"));
         Grants::none().with_files(Root::Linked, folders)
+    }
+
+    /// The same with files below these folders alone.
+    ///
+    /// # Errors
+    /// A sentence that names what is no folder: who asks to be confined to it must not get
+    /// anything else.
+    pub fn confined(folders: &[PathBuf]) -> Result<Grants> {
+        for folder in folders {
+            if !folder.is_dir() {
+                bail!("there is no folder {} to allow files in", folder.display());
+            }
+        }
+        Ok(Grants::none().with_files(Root::Linked, folders.iter().cloned()))
     }
 
     /// Grants a Host under a name.

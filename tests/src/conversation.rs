@@ -83,6 +83,18 @@ impl<P: Peer> Desk<P> {
             .count()
     }
 
+    /// Steps of uploads that the Host was asked for, in order.
+    pub fn asked_kinds(&self) -> Vec<String> {
+        let frames = self
+            .to_host
+            .iter()
+            .map(|(_, line)| serde_json::from_str(line).unwrap_or_default());
+        let steps = frames.filter(|frame: &Value| frame["operation"] == "artifact.ingest");
+        steps
+            .filter_map(|frame| frame["input"]["kind"].as_str().map(str::to_owned))
+            .collect()
+    }
+
     /// The conversation for a snapshot: `>` from the editor, `<` to it.
     pub fn conversation(&self) -> String {
         let mut names = Names::default();

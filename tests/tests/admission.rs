@@ -242,15 +242,131 @@ fn given_a_turn_seen_in_a_snapshot_when_its_start_is_lost_then_it_goes_on() {
     });
 }
 
-/// Limits of the Host are held before it is asked, since it would close the connection.
+/// The Host refuses an empty text, so it is not asked; what is too long is tested with the
+/// attachments that it becomes.
 #[test]
-fn given_a_prompt_past_the_hosts_limits_when_sent_then_refused_before_any_request() {
+fn given_a_prompt_without_text_when_sent_then_refused_before_any_request() {
     each_way(|scene| {
-        for text in ["x".repeat((48 << 10) + 1), "\u{1}".repeat(10 << 10)] {
-            let prompt = scene.prompt(&text);
+        for blocks in [json!([]), json!([{ "type": "text", "text": "" }])] {
+            let prompt = scene.blocks(&blocks);
             let data = r#"{"field":"prompt","reason":"runtime_host_admission_rejected"}"#;
             assert_eq!(scene.editor(), [format!("{prompt} error -32602 {data}")]);
         }
         assert_eq!(scene.host(), NOTHING);
     });
+}
+
+/// What the Host knows of a turn whose start was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    Absent,
+    Running,
+    Ended,
+    Untold,
+}
+
+/// What the editor wants meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wanted {
+    Nothing,
+    Cancel,
+    CancelRequest,
+    Close,
+}
+
+/// 12.3, whole: every fact and every wish, the wish before or after the first question failed;
+/// R28 to R32, 13.4 "start lost".
+#[test]
+fn given_a_lost_start_when_anything_is_known_and_wanted_then_as_the_table_says() {
+    use Known::{Absent, Ended, Running, Untold};
+    use Wanted::{Cancel, CancelRequest, Close, Nothing};
+    let mut rows = 0;
+    for known in [Absent, Running, Ended, Untold] {
+        for wanted in [Nothing, Cancel, CancelRequest, Close] {
+            for late in [false, true] {
+                each_way(|scene| table_row(scene, known, wanted, late));
+                rows += 1;
+            }
+        }
+    }
+    assert_eq!(rows, 32);
+}
+
+fn table_row(scene: &mut Scene, known: Known, wanted: Wanted, late: bool) {
+    let turn = lost(scene);
+    let mut close = None;
+    let mut want = |scene: &mut Scene| match wanted {
+        Wanted::Nothing => {}
+        Wanted::Cancel => scene.cancel(),
+        Wanted::CancelRequest => scene.cancel_request(turn.prompt),
+        Wanted::Close => close = Some(scene.close()),
+    };
+    if !late {
+        want(scene);
+    }
+    let failing = if known == Known::Untold { 5 } else { 1 };
+    for _ in 0..failing {
+        let asked = scene.asked("turn.query");
+        scene.error(&asked, "internal_failure", "no");
+        if late && failing == 1 {
+            want(scene);
+        }
+        scene.wait(200);
+    }
+    if late && failing == 5 {
+        // It is over already: the wish is for the next.
+        want(scene);
+    }
+    match known {
+        Known::Untold => {}
+        Known::Absent => {
+            let asked = scene.asked("turn.query");
+            scene.error(&asked, "not_found", "Turn was not admitted");
+        }
+        Known::Running | Known::Ended => {
+            let running = known == Known::Running;
+            let asked = scene.asked("turn.query");
+            let told = scene.told(&turn, if running { "running" } else { "completed" });
+            scene.result(&asked, &told);
+            if running {
+                assert!(scene.answer(turn.prompt).is_none(), "waits for the Stop");
+                stopped(scene, &turn);
+            }
+        }
+    }
+    let in_time = !(late && known == Known::Untold);
+    let answer = scene.answer(turn.prompt).unwrap();
+    if wanted != Wanted::Nothing && in_time {
+        assert_eq!(answer, format!("{} cancelled", turn.prompt));
+    } else if known == Known::Untold {
+        assert!(answer.contains("outcome_unknown"), "{answer}");
+    } else {
+        assert_eq!(answer, interrupted(turn.prompt));
+    }
+    if let Some(close) = close {
+        let answer = scene.answer(close).unwrap();
+        if known == Known::Untold && in_time {
+            assert!(answer.contains("outcome_unknown"), "{answer}");
+        } else {
+            assert_eq!(answer, format!("{close} {{}}"));
+        }
+    }
+    let remains = scene
+        .desk
+        .notes
+        .iter()
+        .filter(|(_, note)| note.contains("remains unknown"));
+    assert_eq!(remains.count(), usize::from(known == Known::Untold));
+    assert_eq!(
+        scene.count("turn.stop"),
+        usize::from(known == Known::Running)
+    );
+    scene.host();
+    scene.wait(60_000);
+    assert_eq!(scene.host(), NOTHING, "nothing keeps running");
+    assert_eq!(scene.count("turn.start"), 1);
+    assert_eq!(
+        scene.count("turn.query"),
+        if known == Known::Untold { 5 } else { 2 }
+    );
 }

@@ -110,9 +110,9 @@ fn given_a_conversation_with_all_operations_when_sent_then_every_frame_is_as_the
     });
 }
 
-/// 48 KiB of text go, and not a byte more; 52 KiB as JSON likewise.
+/// 48 KiB of text go as text, and not a byte more; 52 KiB as JSON likewise.
 #[test]
-fn given_prompts_at_the_hosts_limits_when_sent_then_they_go_and_one_byte_more_does_not() {
+fn given_prompts_at_the_hosts_limits_when_sent_then_they_go_and_one_byte_more_is_attached() {
     each_way(|scene| {
         let text = 48 << 10;
         // {"text":"…"} is 11 bytes around what \u0001 makes 6 of 1.
@@ -129,17 +129,18 @@ fn given_prompts_at_the_hosts_limits_when_sent_then_they_go_and_one_byte_more_do
                 scene.open();
             }
             assert_eq!(scene.count("turn.start") - before, usize::from(goes));
+            if !goes {
+                // What is too long becomes an attachment.
+                let asked = scene.asked("artifact.ingest");
+                scene.error(&asked, "operation_conflict", "full");
+            }
             if goes {
                 let asked = scene.asked("turn.start");
                 assert_eq!(asked.input["content"]["text"], text);
                 scene.error(&asked, "session_busy", "busy");
             }
             let told = scene.answer(prompt).unwrap();
-            assert_eq!(
-                told.contains("runtime_host_admission_rejected"),
-                !goes,
-                "{told}"
-            );
+            assert_eq!(told.contains("artifact.ingest"), !goes, "{told}");
         }
     });
 }

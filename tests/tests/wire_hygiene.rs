@@ -139,8 +139,10 @@ fn given_any_version_when_initialized_then_the_answer_is_1_and_a_second_initiali
         assert_eq!(
             said[0]["result"],
             json!({ "protocolVersion": 1, "authMethods": [],
-                "agentCapabilities": { "sessionCapabilities": { "list": {}, "close": {}, "delete": {} } },
-                "agentInfo": { "name": "airlock", "title": "Airlock", "version": "0.0.0" } })
+                "agentCapabilities": { "promptCapabilities": { "image": true, "embeddedContext": true },
+                    "sessionCapabilities": { "list": {}, "close": {}, "delete": {} } },
+                "agentInfo": { "name": "airlock", "title": "Airlock", "version": "0.0.0" },
+                "_meta": { "steering": { "supported": true } } })
         );
         assert_eq!(errors(&said[1..]), [(-32600, json!(2))]);
         alive(&mut desk);
@@ -396,7 +398,7 @@ fn given_wrong_params_when_asked_then_the_answer_names_the_field() {
         ),
         (
             "session/prompt",
-            json!({ "sessionId": "s", "prompt": [{ "type": "image", "data": "", "mimeType": "image/png" }] }),
+            json!({ "sessionId": "s", "prompt": [{ "type": "audio", "data": "", "mimeType": "audio/wav" }] }),
             json!({ "field": "prompt", "reason": "unsupported_content_type" }),
         ),
     ];

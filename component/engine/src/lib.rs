@@ -13,6 +13,8 @@
 
 extern crate alloc;
 
+#[doc(hidden)]
+pub mod admission;
 mod config;
 #[doc(hidden)]
 pub mod editor;
@@ -179,6 +181,9 @@ impl Call<'_> {
                 Some(FileOwner::MakaList(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, Some(arrival)));
                 }
+                Some(FileOwner::MakaParcel(parcel)) => {
+                    self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, Some(arrival)));
+                }
                 None => {}
             },
             Input::Expired(timer) => self.expired(timer),
@@ -284,11 +289,15 @@ impl Call<'_> {
                 self.sessions.editor.error(&mut self.core, id, &error);
             }
             Origin::Host(channel, _) => self.host(|maka, cx| maka.poisoned(cx, channel)),
-            Origin::File(handle) => {
-                if let Some(FileOwner::MakaList(listing)) = self.core.file_owner(handle) {
+            Origin::File(handle) => match self.core.file_owner(handle) {
+                Some(FileOwner::MakaList(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, None));
                 }
-            }
+                Some(FileOwner::MakaParcel(parcel)) => {
+                    self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, None));
+                }
+                None => {}
+            },
             Origin::Timer(timer) => match self.core.due(timer) {
                 Some(Due::Maka(due)) => self.host(|maka, cx| maka.timer_poisoned(cx, due)),
                 Some(Due::Shutdown) => self.finish(),

@@ -15,8 +15,18 @@ pub const CWD: u64 = 4096;
 pub const LIST_CURSOR: u64 = 8192;
 /// Bytes of the Host's own cursor inside it.
 pub const HOST_CURSOR: u64 = 512;
-/// Resource links in one prompt.
-pub const RESOURCE_LINKS: u64 = 8;
+/// Attachments of one prompt: linked files, images and embedded resources.
+pub const ATTACHMENTS: u64 = 8;
+/// Bytes of one attachment.
+pub const ATTACHMENT: u64 = 50 << 20;
+/// Bytes of an attachment's name (what the Maka Host takes).
+pub const ATTACHMENT_NAME: u64 = 512;
+/// Bytes of an attachment's MIME type (likewise).
+pub const ATTACHMENT_MIME: u64 = 256;
+/// Bytes of a file that are looked at to tell what it is.
+pub const SNIFFED: u64 = 1_024;
+/// Bytes of one read of a file, the contract's limit.
+pub const FILE_READ: u64 = 64 << 10;
 
 /// Bytes of one Maka frame, without its line end.
 pub const MAKA_FRAME: u64 = 768 << 10;
@@ -29,6 +39,17 @@ pub const MAKA_CONTROL_SLOTS: u64 = 4;
 pub const MAKA_TURN_TEXT: u64 = 48 << 10;
 /// Bytes of a turn's whole content, encoded.
 pub const MAKA_TURN_CONTENT: u64 = 52 << 10;
+/// Raw bytes of one chunk of an upload.
+pub const MAKA_CHUNK: u64 = 48 << 10;
+/// Uploads that may be open at a Host.
+pub const MAKA_UPLOADS: u64 = 16;
+/// Bytes that they may announce together.
+pub const MAKA_STAGED: u64 = 128 << 20;
+/// Milliseconds that one step of an upload may take; then it is aborted.
+pub const MAKA_INGEST_MS: u64 = 30_000;
+/// Bytes from the beginning of a text that is too long, shown above the note that says so
+/// (decision: enough for a title).
+pub const MAKA_LONG_TEXT_HEAD: u64 = 1 << 10;
 /// Bytes of the transcript tail that comes with a subscription.
 pub const MAKA_TAIL: u64 = 16 << 10;
 /// Raw bytes of one transcript page.
@@ -74,6 +95,8 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
 /// that lives; then the feed is had anew.
 pub const MAKA_READ_MS: u64 = 15_000;
+/// Milliseconds that `turn.message.submit` may take.
+pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 

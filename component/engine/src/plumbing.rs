@@ -43,6 +43,8 @@ pub enum Due {
 pub enum FileOwner {
     /// The Maka module's listing, for the folder filter.
     MakaList(u64),
+    /// The Maka module's parcel of attachments.
+    MakaParcel(u64),
 }
 
 impl Lasting {
@@ -101,6 +103,19 @@ impl<'a> Core<'a> {
         self.lasting.files.insert(handle, owner);
         self.effects.push(Effect::File(handle, departure));
         handle
+    }
+
+    /// Asks something more of an open file.
+    pub fn file_again(&mut self, handle: Handle, owner: FileOwner, departure: FileDeparture) {
+        self.lasting.files.insert(handle, owner);
+        self.effects.push(Effect::File(handle, departure));
+    }
+
+    /// Lets go of an open file; no answer comes any more.
+    pub fn file_close(&mut self, handle: Handle) {
+        self.lasting.files.remove(&handle);
+        self.effects
+            .push(Effect::File(handle, FileDeparture::Close));
     }
 
     /// Takes away who waits for this file.

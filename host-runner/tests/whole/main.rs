@@ -3,6 +3,7 @@
 //! seconds, because that is the promise.
 
 mod editor;
+mod files;
 mod host;
 mod options;
 

@@ -11,10 +11,32 @@ use airlock_engine::{FileArrival, FileDeparture, FileFacts, FileKind, FileRefusa
 pub struct Files {
     /// Content by path.
     pub content: BTreeMap<String, Vec<u8>>,
+    /// What is refused instead, by path.
+    pub refused: BTreeMap<String, FileRefusal>,
+    /// Facts that are told in place of the true ones, by path.
+    pub claimed: BTreeMap<String, FileFacts>,
+    /// Paths that were opened, in order.
+    pub log: Vec<String>,
     opened: BTreeMap<Handle, String>,
 }
 
 impl Files {
+    /// Handles that are open.
+    pub fn open(&self) -> usize {
+        self.opened.len()
+    }
+
+    /// What is told of a path.
+    ///
+    /// # Panics
+    /// When nothing is there.
+    pub fn facts_of(&self, path: &str) -> FileFacts {
+        match self.facts(path) {
+            FileArrival::Facts(facts) => facts,
+            other => panic!("no facts of {path}: {other:?}"),
+        }
+    }
+
     /// The answer to a request.
     pub fn answer(&mut self, handle: Handle, request: FileDeparture) -> Option<FileArrival> {
         Some(match request {
@@ -24,6 +46,7 @@ impl Files {
             }
             FileDeparture::Stat(_, path) => self.facts(&path),
             FileDeparture::Open(_, path) => {
+                self.log.push(path.clone());
                 let answer = self.facts(&path);
                 match &answer {
                     FileArrival::Facts(facts) if facts.kind == FileKind::File => {
@@ -38,7 +61,9 @@ impl Files {
                 let Some(path) = self.opened.get(&handle) else {
                     return Some(missing());
                 };
-                let bytes = &self.content[path];
+                let Some(bytes) = self.content.get(path) else {
+                    return Some(missing());
+                };
                 let start = usize::try_from(offset)
                     .unwrap_or(usize::MAX)
                     .min(bytes.len());
@@ -74,6 +99,12 @@ impl Files {
     }
 
     fn facts(&self, path: &str) -> FileArrival {
+        if let Some(refusal) = self.refused.get(path) {
+            return FileArrival::Refused(refusal.clone());
+        }
+        if let Some(facts) = self.claimed.get(path) {
+            return FileArrival::Facts(facts.clone());
+        }
         let below = format!("{}/", path.trim_end_matches('/'));
         let (kind, size) = match self.content.get(path) {
             Some(bytes) => (FileKind::File, bytes.len() as u64),

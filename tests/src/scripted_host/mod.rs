@@ -7,6 +7,7 @@
 mod scene;
 mod settings;
 mod told;
+mod upload;
 pub mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::desk::Peer;
 use crate::recorded_host::Say;
 pub use scene::{Scene, Turn, Way, each_way, each_way_bare};
+pub use upload::{link, reference, sha256};
 
 /// A request of the engine.
 #[derive(Clone, Debug)]

@@ -153,6 +153,14 @@ impl Scene {
         id
     }
 
+    /// The editor sends a prompt of these content blocks; the id of its request.
+    pub fn blocks(&mut self, blocks: &Value) -> u64 {
+        let params = json!({ "sessionId": self.session, "prompt": blocks });
+        let id = self.desk.request("session/prompt", &params);
+        self.settle();
+        id
+    }
+
     /// The editor cancels.
     pub fn cancel(&mut self) {
         let session = self.session.clone();

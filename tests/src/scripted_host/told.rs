@@ -84,6 +84,22 @@ pub fn host(frame: &Value) -> String {
             text("cursor"),
             text("throughSequence")
         ),
+        "turn.message.submit" => {
+            format!("submit {} {}", text("placement"), input["content"]["text"])
+        }
+        "artifact.ingest" => {
+            let more = match text("kind").as_str() {
+                "begin" => format!(
+                    " {} {} {}",
+                    text("name"),
+                    text("mimeType"),
+                    text("totalBytes")
+                ),
+                "chunk" => format!(" at {}", text("offset")),
+                _ => String::new(),
+            };
+            format!("ingest {}{more}", text("kind"))
+        }
         "host.status" | "connection.catalog.query" => operation.to_owned(),
         _ => format!("{operation} {input}"),
     }

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
 use crate::host::{ListPage, PlanEntry, Skill, Usage};
@@ -35,8 +36,17 @@ pub enum Ask {
         cwd: Option<String>,
         cursor: Option<String>,
     },
-    /// `session/prompt`, with its text blocks joined.
-    Prompt { session_id: String, text: String },
+    /// `session/prompt`.
+    Prompt {
+        session_id: String,
+        content: Content,
+    },
+    /// `_session/steering`: a message for the turn that runs.
+    Steer {
+        session_id: String,
+        content: Content,
+        idle: WhenIdle,
+    },
     /// `session/close`.
     Close { session_id: String },
     /// `session/delete`.
@@ -55,6 +65,26 @@ pub enum Tell {
     Cancel { session_id: String },
     /// `$/cancel_request`, with the id as it was written.
     CancelRequest { id: String },
+}
+
+/// What a message for a running turn is to do when none runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenIdle {
+    /// Start one.
+    StartTurn,
+    /// Nothing; the answer says so.
+    SaySo,
+}
+
+/// What became of a message for a running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steered {
+    /// The turn has it.
+    Running,
+    /// It started a turn.
+    NewTurn,
+    /// Nothing: no turn runs.
+    NoTurn,
 }
 
 /// How a prompt ended well.
@@ -133,6 +163,11 @@ impl Editor {
     /// Answers `session/prompt`.
     pub fn stopped(&mut self, core: &mut Core<'_>, ticket: Ticket, reason: StopReason) {
         self.answer(core, ticket, &v1::answers::stopped(reason));
+    }
+
+    /// Answers `_session/steering`.
+    pub fn steered(&mut self, core: &mut Core<'_>, ticket: Ticket, steered: Steered) {
+        self.answer(core, ticket, &v1::answers::steered(steered));
     }
 
     /// Answers `session/close` and `session/delete`.

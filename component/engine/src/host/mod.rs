@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::json::Object;
 use crate::plumbing::Core;
 use crate::projection::{Speaker, ToolFact};
@@ -34,7 +35,14 @@ pub enum Command {
         session: SessionKey,
         session_id: String,
         turn_id: String,
-        text: String,
+        content: Content,
+    },
+    /// Say this to the session's own turn while it runs. Answered with [`Fact::Steered`],
+    /// [`Fact::Unsteered`] or [`Fact::Refused`].
+    Steer {
+        session: SessionKey,
+        ticket: Ticket,
+        content: Content,
     },
     /// Stop the session's own turn: exactly one Stop, and only if it was admitted.
     /// [`Fact::Settled`] follows when that is certain.
@@ -101,6 +109,10 @@ pub enum Fact<'a> {
     },
     /// Something about a tool.
     Tool(ToolFact<'a>),
+    /// A message for the running turn arrived there, or started a turn at the Host.
+    Steered { ticket: Ticket, running: bool },
+    /// A message for the running turn came too late and was not sent.
+    Unsteered { ticket: Ticket, content: Content },
     /// The session's turn is over.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The steps of the work; all of them.

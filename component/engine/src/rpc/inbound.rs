@@ -38,6 +38,11 @@ impl Inbound {
             .map(|(ticket, _)| *ticket)
     }
 
+    /// Whether a ticket waits for its answer.
+    pub fn is_open(&self, ticket: Ticket) -> bool {
+        self.open.contains_key(&ticket)
+    }
+
     /// Takes a ticket away for its answer; gives the id as it was written.
     pub fn settle(&mut self, ticket: Ticket) -> Option<String> {
         self.open.remove(&ticket)

@@ -26,8 +26,21 @@ impl Sessions {
                     cursor,
                 });
             }
-            Ask::Prompt { session_id, text } => match self.owned.get(&session_id).copied() {
-                Some(key) => self.prompt(core, key, Waiting { ticket, text }),
+            Ask::Prompt {
+                session_id,
+                content,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.prompt(core, key, Waiting { ticket, content }),
+                None => self
+                    .editor
+                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+            },
+            Ask::Steer {
+                session_id,
+                content,
+                idle,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.steer(core, key, ticket, content, idle),
                 None => self
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
@@ -63,7 +76,7 @@ impl Sessions {
         }
     }
 
-    fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
+    pub(super) fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
         if let Some(session) = self.open.get_mut(&key) {
             session.waiting.push_back(waiting);
             self.next(core, key);

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::editor::StopReason;
+use crate::editor::{Steered, StopReason};
 use crate::effect::Level;
 use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
@@ -103,7 +103,21 @@ impl Listener for Sessions {
             } => self.configured(core, session, ticket, by, &options),
             Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
+            Fact::Steered { ticket, running } => {
+                let steered = if running {
+                    Steered::Running
+                } else {
+                    Steered::NewTurn
+                };
+                self.steered(core, ticket, steered);
+            }
+            Fact::Unsteered { ticket, content } => {
+                if let Some(key) = session {
+                    self.unsteered(core, key, ticket, content);
+                }
+            }
             Fact::Refused { ticket, failure } => {
+                self.steers.remove(&ticket);
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
@@ -211,9 +225,9 @@ impl Sessions {
         if prompt.cancelled() {
             self.editor.stopped(core, ticket, StopReason::Cancelled);
         } else if let Some(failure) = prompt.unshowable().or(finished.err()) {
-            self.editor.refuse(core, ticket, &unshowable(&failure));
+            self.fail(core, key, ticket, &unshowable(&failure));
         } else {
-            self.answer(core, ticket, outcome);
+            self.answer(core, key, ticket, outcome);
         }
         self.next(core, key);
     }
@@ -229,7 +243,7 @@ impl Sessions {
         }
     }
 
-    fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, outcome: Outcome) {
+    fn answer(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket, outcome: Outcome) {
         match outcome {
             Outcome::Completed => self.editor.stopped(core, ticket, StopReason::EndTurn),
             Outcome::Aborted { source } => {
@@ -239,9 +253,9 @@ impl Sessions {
             Outcome::Stopped => self.editor.stopped(core, ticket, StopReason::Cancelled),
             Outcome::Failed { class, message } => {
                 let error = failed(&class, message.as_deref());
-                self.editor.refuse(core, ticket, &error);
+                self.fail(core, key, ticket, &error);
             }
-            Outcome::Broken { failure } => self.editor.refuse(core, ticket, &refusal(&failure)),
+            Outcome::Broken { failure } => self.fail(core, key, ticket, &refusal(&failure)),
         }
     }
 

@@ -10,6 +10,7 @@ mod delete;
 mod facts;
 pub mod options;
 mod prompt;
+mod steering;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -17,7 +18,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::editor::{Editor, StopReason};
+use crate::editor::{Editor, StopReason, WhenIdle};
 use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
@@ -35,6 +36,8 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// Messages for running turns that have no answer yet.
+    steers: BTreeMap<Ticket, WhenIdle>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
     ending: bool,
@@ -143,7 +146,7 @@ impl Sessions {
         if session.running.is_some() || session.state != State::Owned {
             return;
         }
-        let Some(Waiting { ticket, text }) = session.waiting.pop_front() else {
+        let Some(Waiting { ticket, content }) = session.waiting.pop_front() else {
             return;
         };
         let turn_id = core.uuid();
@@ -152,7 +155,7 @@ impl Sessions {
             session: key,
             session_id: session.id.clone(),
             turn_id,
-            text,
+            content,
         });
     }
 

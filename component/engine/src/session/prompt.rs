@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::editor::Editor;
 use crate::plumbing::Core;
 use crate::projection::{Failure, Projection};
@@ -14,8 +15,8 @@ use crate::rpc::Ticket;
 pub struct Waiting {
     /// Its request.
     pub ticket: Ticket,
-    /// Its text.
-    pub text: String,
+    /// What it says.
+    pub content: Content,
 }
 
 /// A running prompt.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
-use crate::editor::StopReason;
+use crate::editor::{Steered, StopReason};
 use crate::host::{ListPage, PlanEntry, PlanStatus, Skill, Usage};
 use crate::json::Object;
 use crate::object;
@@ -22,18 +22,19 @@ const NONE: [u8; 0] = [];
 /// The version that is spoken.
 pub const VERSION: u16 = 1;
 
-/// Result of `initialize`. No prompt, MCP or authentication capability is claimed that is
-/// not there.
+/// Result of `initialize`. No capability is claimed that is not there.
 pub fn initialize(agent: &Agent) -> Box<RawValue> {
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": object! {
+            "promptCapabilities": object! { "image": true, "embeddedContext": true },
             "sessionCapabilities": object! {
                 "list": object! {}, "close": object! {}, "delete": object! {},
             },
         },
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
+        "_meta": object! { "steering": object! { "supported": true } },
     })
 }
 
@@ -82,6 +83,15 @@ pub fn stopped(reason: StopReason) -> Box<RawValue> {
             StopReason::EndTurn => "end_turn",
             StopReason::Cancelled => "cancelled",
         }
+    })
+}
+
+/// Result of `_session/steering`.
+pub fn steered(steered: Steered) -> Box<RawValue> {
+    raw(&match steered {
+        Steered::Running => object! { "outcome": "injected" },
+        Steered::NewTurn => object! { "outcome": "startedNewTurn" },
+        Steered::NoTurn => object! { "outcome": "promptRequired", "reason": "noRunningTurn" },
     })
 }
 

@@ -2,12 +2,13 @@
 //! no session and no Host; the order of the checks is that of the Maka adapter.
 
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::prompt;
 use crate::editor::{Ask, Tell};
 use crate::limits;
 use crate::object;
@@ -24,7 +25,8 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError>
         "initialize" => initialize(read(method, params)?),
         "session/new" => new(read(method, params)?),
         "session/list" => list(read(method, params)?),
-        "session/prompt" => prompt(read(method, params)?),
+        "session/prompt" => prompt::prompt(read(method, params)?),
+        "_session/steering" => prompt::steering(read(method, params)?),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
             Ok(Ask::Close {
@@ -67,7 +69,10 @@ pub fn notification(method: &str, params: Option<&RawValue>) -> Option<Tell> {
     }
 }
 
-fn read<'a, T: Deserialize<'a>>(method: &str, params: Option<&'a RawValue>) -> Result<T, RpcError> {
+pub(super) fn read<'a, T: Deserialize<'a>>(
+    method: &str,
+    params: Option<&'a RawValue>,
+) -> Result<T, RpcError> {
     let text = params.map_or("{}", RawValue::get);
     let text = if text == "null" { "{}" } else { text };
     // A struct also reads from an array; params are objects.
@@ -184,92 +189,4 @@ fn absolute(path: &str) -> bool {
     path.starts_with('/')
         || path.starts_with("\\\\")
         || matches!(bytes, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Prompt<'a> {
-    #[serde(borrow)]
-    session_id: Cow<'a, str>,
-    #[serde(borrow)]
-    prompt: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    uri: Option<Cow<'a, str>>,
-}
-
-/// Text blocks joined by a blank line.
-fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
-    let mut blocks = Vec::with_capacity(params.prompt.len());
-    for block in &params.prompt {
-        let block: Block<'_> = serde_json::from_str(block.get())
-            .map_err(|e| RpcError::params("session/prompt", &e.to_string()))?;
-        blocks.push(block);
-    }
-    let links = blocks
-        .iter()
-        .filter(|block| block.kind == "resource_link")
-        .count() as u64;
-    if links > limits::RESOURCE_LINKS {
-        return Err(RpcError::field(
-            "prompt",
-            "too_many_attachments",
-            "A prompt takes at most 8 linked files.",
-        ));
-    }
-    if blocks
-        .iter()
-        .any(|block| !matches!(&*block.kind, "text" | "resource_link"))
-    {
-        return Err(RpcError::field(
-            "prompt",
-            "unsupported_content_type",
-            "A prompt takes text and links to local files only.",
-        ));
-    }
-    let mut texts: Vec<Cow<'_, str>> = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        match (&*block.kind, block.text, block.uri) {
-            ("text", Some(text), _) => texts.push(text),
-            ("resource_link", _, Some(uri)) => return Err(link(&uri)),
-            _ => {
-                return Err(RpcError::params(
-                    "session/prompt",
-                    "a content block lacks its text or uri",
-                ));
-            }
-        }
-    }
-    Ok(Ask::Prompt {
-        session_id: params.session_id.into_owned(),
-        text: join(&texts),
-    })
-}
-
-/// Linked files are read by a later version; until then the answer says what to do.
-fn link(uri: &str) -> RpcError {
-    if uri.starts_with("file:") {
-        RpcError::field(
-            "prompt",
-            "linked_files_unsupported",
-            "Linked files are not supported yet. Name the file's path in the text instead.",
-        )
-    } else {
-        RpcError::field(
-            "prompt",
-            "unsupported_resource_uri",
-            "Only links to local files (file:) can be used.",
-        )
-    }
-}
-
-fn join(texts: &[Cow<'_, str>]) -> String {
-    texts.join("\n\n")
 }

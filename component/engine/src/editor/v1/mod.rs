@@ -4,3 +4,4 @@ pub mod answers;
 pub mod decode;
 pub mod encode;
 pub mod options;
+mod prompt;

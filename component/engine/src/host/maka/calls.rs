@@ -15,6 +15,8 @@ use crate::input::Timer;
 use crate::limits;
 use crate::rpc::Ticket;
 
+use super::upload::Upload;
+
 /// Number of a request; `r<number>` on the wire.
 pub type CallId = u64;
 
@@ -60,6 +62,10 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
+    /// A message for a running turn.
+    Message { ticket: Ticket },
+    /// A step of an upload.
+    Ingest(Upload),
     /// The plan, with what the pages before proposed.
     Plan {
         session: SessionKey,
@@ -97,6 +103,8 @@ impl Purpose {
                 | Purpose::Find { .. }
                 | Purpose::Remove { .. }
                 | Purpose::Page { .. }
+                | Purpose::Message { .. }
+                | Purpose::Ingest(_)
         ) && !self.aside()
     }
 
@@ -195,6 +203,15 @@ impl Calls {
         }
         let at = self.waiting.iter().position(|w| w.call.id == id)?;
         self.waiting.remove(at).map(|w| (w.call, false))
+    }
+
+    /// Takes back a request that was not sent yet.
+    pub fn withdraw(&mut self, unwanted: impl Fn(&Purpose) -> bool) -> Option<Call> {
+        let at = self
+            .waiting
+            .iter()
+            .position(|w| unwanted(&w.call.purpose))?;
+        self.waiting.remove(at).map(|w| w.call)
     }
 
     /// The connection is gone: everything on its way, in order.

@@ -153,6 +153,25 @@ pub fn prompt_rejected(sentence: &str) -> Failure {
     }
 }
 
+/// An attachment that cannot be used.
+pub fn resource(reason: &str, sentence: String) -> Failure {
+    Failure {
+        rejected: true,
+        message: sentence,
+        data: object! { "field": "prompt", "reason": reason },
+    }
+}
+
+/// A message for a turn that ended while its attachments were uploaded.
+pub fn turn_over() -> Failure {
+    Failure {
+        rejected: false,
+        message: "The turn ended before the message could reach it. Send it as a prompt."
+            .to_string(),
+        data: object! { "source": "adapter", "code": "no_running_turn" },
+    }
+}
+
 /// An option or a value that is not offered.
 pub fn setting(field: &str) -> Failure {
     let message = match field {

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Content;
 use crate::host::{Failure, Outcome, SessionKey};
 use crate::input::Timer;
 use crate::limits;
@@ -18,6 +19,7 @@ use crate::object;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
+use super::parcel::{Goal, text_fits};
 use super::reading::{Hydration, Reading};
 use super::turn::{Admission, Stop, Turn};
 use super::wire::current::{self as w, op};
@@ -160,12 +162,12 @@ impl Maka {
         key: SessionKey,
         session_id: String,
         turn_id: String,
-        text: String,
+        content: Content,
     ) {
         let refusal = if self.ending {
             Err(failure::closing(op::START))
         } else {
-            check(&session_id, &text)
+            check(&session_id, &content)
         };
         if let Err(failure) = refusal {
             let outcome = Outcome::Broken { failure };
@@ -178,12 +180,32 @@ impl Maka {
             );
             return;
         }
+        let plain = content.attachments.is_empty() && text_fits(&content.text);
         let attached = self
             .feeds
             .entry(key)
-            .or_insert_with(|| Attached::new(session_id));
-        attached.turn = Some(Turn::new(turn_id, text));
+            .or_insert_with(|| Attached::new(session_id.clone()));
         attached.reading = Reading::default();
+        if plain {
+            attached.turn = Some(Turn::new(turn_id, content.text));
+            return self.send(cx, key);
+        }
+        let goal = Goal::Turn { session: key };
+        let parcel = self.admit(goal, &session_id, content);
+        if let Some(attached) = self.feeds.get_mut(&key) {
+            attached.turn = Some(Turn {
+                parcel: Some(parcel),
+                ..Turn::new(turn_id, String::new())
+            });
+        }
+        self.prepare(cx, parcel);
+    }
+
+    /// Attaches the session if need be, then sends its turn.
+    pub(super) fn send(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         match attached.feed {
             Feed::None => {
                 attached.attempts = 0;
@@ -469,24 +491,13 @@ impl Maka {
 }
 
 /// What the Host would close the connection for is refused here.
-fn check(session_id: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn check(session_id: &str, content: &Content) -> Result<(), Failure> {
     if !w::entity_id(session_id) {
         return Err(failure::internal(op::START));
     }
-    if text.is_empty() {
+    if content.text.is_empty() {
         return Err(failure::prompt_rejected(
             "The prompt is empty. Write something first.",
-        ));
-    }
-    if text.len() as u64 > limits::MAKA_TURN_TEXT {
-        return Err(failure::prompt_rejected(
-            "The prompt is longer than 48 KiB. Put the long part into a file and name its path.",
-        ));
-    }
-    let content = serde_json::to_vec(&object! { "text": text }).unwrap_or_default();
-    if content.len() as u64 > limits::MAKA_TURN_CONTENT {
-        return Err(failure::prompt_rejected(
-            "The prompt is longer than 52 KiB as JSON. Put the long part into a file and name its path.",
         ));
     }
     Ok(())

@@ -2,8 +2,9 @@
 //!
 //! This file routes; each concern has a file: the connection (`link`), requests
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
-//! (`transcript`, `reading`), turns (`turn`, `turns`), sessions (`catalog`, `remove`), their
-//! options (`options`, `configure`, `models`).
+//! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`, `looking`,
+//! `upload`, `delivery`, `steering`), sessions (`catalog`, `remove`), their options
+//! (`options`, `configure`, `models`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -15,16 +16,21 @@ mod aside;
 mod calls;
 mod catalog;
 mod configure;
+mod delivery;
 mod feed;
 mod frames;
 mod link;
+mod looking;
 mod models;
 mod options;
+mod parcel;
 mod reading;
 mod remove;
+mod steering;
 mod transcript;
 mod turn;
 mod turns;
+mod upload;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -39,6 +45,7 @@ use crate::host::{Command, Fact, Failure, Heard, Listener, SessionKey};
 use crate::input::{Channel, FileArrival, HostArrival, Timer};
 use crate::limits;
 use crate::plumbing::{Core, Due as Anyones};
+use crate::rpc::Ticket;
 
 use calls::{Call, CallId, Calls, Purpose};
 use catalog::Listing;
@@ -46,7 +53,9 @@ use configure::Settings;
 use feed::Attached;
 use link::Link;
 use models::Models;
+use parcel::{Parcel, ParcelId};
 use remove::Removals;
+use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
 /// What the module waits for.
@@ -113,6 +122,9 @@ pub struct Maka {
     feeds: BTreeMap<SessionKey, Attached>,
     subscriptions: BTreeMap<String, SessionKey>,
     listings: BTreeMap<u64, Listing>,
+    parcels: BTreeMap<ParcelId, Parcel>,
+    last_parcel: ParcelId,
+    messages: BTreeMap<Ticket, Message>,
     models: Models,
     settings: Settings,
     removals: Removals,
@@ -157,6 +169,9 @@ impl Maka {
             feeds: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             listings: BTreeMap::new(),
+            parcels: BTreeMap::new(),
+            last_parcel: 0,
+            messages: BTreeMap::new(),
             models: Models::default(),
             settings: Settings::default(),
             removals: Removals::default(),
@@ -181,10 +196,15 @@ impl Maka {
                 session,
                 session_id,
                 turn_id,
-                text,
+                content,
             } => {
-                self.start(cx, session, session_id, turn_id, text);
+                self.start(cx, session, session_id, turn_id, content);
             }
+            Command::Steer {
+                session,
+                ticket,
+                content,
+            } => self.steer(cx, session, ticket, content),
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
@@ -379,6 +399,8 @@ impl Maka {
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
+            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
+            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Plan {
                 session,
                 proposed,
@@ -467,7 +489,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 13] = [
+pub const OPERATIONS: [&str; 15] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -481,4 +503,6 @@ pub const OPERATIONS: [&str; 13] = [
     op::START,
     op::QUERY,
     op::STOP,
+    op::INGEST,
+    op::SUBMIT,
 ];

@@ -4,11 +4,15 @@
 //! due. Invariants: `turn.start` is sent at most once, `turn.stop` is sent at most once and
 //! only with the exact run, and the turn is settled exactly once.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::failure;
+use super::parcel::ParcelId;
 use super::wire::current as w;
 use crate::host::{Failure, Outcome};
 use crate::input::Timer;
@@ -22,6 +26,12 @@ pub struct Turn {
     pub id: String,
     /// What the user wrote.
     pub text: String,
+    /// What of it people see, where that is less.
+    pub display: Option<String>,
+    /// As the Host wants to hear of them.
+    pub attachments: Vec<Box<RawValue>>,
+    /// What has to be uploaded before it is sent.
+    pub parcel: Option<ParcelId>,
     /// What is known of its admission.
     pub admission: Admission,
     /// Whether a snapshot showed it as the session's root turn.
@@ -127,6 +137,9 @@ impl Turn {
         Turn {
             id,
             text,
+            display: None,
+            attachments: Vec::new(),
+            parcel: None,
             admission: Admission::Preparing,
             seen_as_root: false,
             cut: None,

@@ -1,5 +1,8 @@
 //! Moves turns along: sends what [`Turn::step`] says is due, takes in what comes back.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use crate::effect::Level;
 use crate::host::{Fact, Outcome, SessionKey};
 use crate::limits;
@@ -23,14 +26,20 @@ impl Maka {
         if turn.dispatched() || !matches!(turn.stop, Stop::No) {
             return;
         }
+        if let Some(parcel) = turn.parcel {
+            return self.publish(cx, parcel);
+        }
         turn.admission = Admission::Asked;
         turn.cut = attached.watermark;
         attached.reading.begin(turn.cut);
         let input = object! {
             "sessionId": attached.session_id,
             "turnId": turn.id,
-            "content": object! { "text": core::mem::take(&mut turn.text) },
+            "content": w::content(&turn.text, turn.display.as_deref(), &turn.attachments),
         };
+        turn.text = String::new();
+        turn.display = None;
+        turn.attachments = Vec::new();
         let purpose = Purpose::Start {
             session: key,
             turn_id: turn.id.clone(),
@@ -167,6 +176,11 @@ impl Maka {
                     {
                         query.pause = Some(timer);
                     }
+                } else if matches!(turn.admission, Admission::Untold(_)) {
+                    cx.core.note(
+                        Level::Warn,
+                        "whether the Host admitted a turn remains unknown",
+                    );
                 }
             }
         }
@@ -257,7 +271,7 @@ impl Maka {
             return;
         };
         match turn.step() {
-            Step::Wait => {}
+            Step::Wait => self.steer_on(cx, key),
             Step::SendStop(run_id) => {
                 turn.stop = Stop::Sent;
                 let purpose = Purpose::Stop {
@@ -282,12 +296,19 @@ impl Maka {
         let Some(turn) = attached.turn.take() else {
             return;
         };
+        self.unsteer(cx, key);
         if let Admission::Unknown(Query {
             pause: Some(timer), ..
         }) = turn.admission
         {
             cx.core.disarm(timer);
         }
+        if let Some(parcel) = turn.parcel {
+            self.drop_parcel(cx, parcel);
+        }
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
         if let Some(failure) = turn.unstopped() {
             attached.stop_failure = Some(failure.clone());
         }

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+mod artifact;
 mod aside;
 mod catalog;
 mod feed;
@@ -16,6 +17,7 @@ mod interaction;
 mod options;
 mod transcript;
 
+pub use artifact::{Ingested, attachment_of, begin, chunk, content, finish, likeness};
 pub use aside::{
     Context, PlanItem, PlanStep, PlanSteps, Plans, ProviderRetry, Skill, Skills, Usage,
     UsageSummary,
@@ -199,6 +201,10 @@ pub mod op {
     pub const QUERY: &str = "turn.query";
     /// Stop a turn.
     pub const STOP: &str = "turn.stop";
+    /// Say something to a turn that runs.
+    pub const SUBMIT: &str = "turn.message.submit";
+    /// Upload an attachment.
+    pub const INGEST: &str = "artifact.ingest";
 }
 
 /// An error answer of an operation.
@@ -222,6 +228,14 @@ pub struct Started<'a> {
     /// `started`.
     #[serde(borrow, default)]
     pub turn: Option<Turn<'a>>,
+}
+
+/// Result of `turn.message.submit`.
+#[derive(Deserialize)]
+pub struct Submitted<'a> {
+    /// `steering`, `followup` or `turn_started`.
+    #[serde(borrow)]
+    pub disposition: Cow<'a, str>,
 }
 
 /// Result of `host.status`.
