@@ -94,7 +94,7 @@ fn rows() -> BTreeMap<String, Row> {
     rows
 }
 
-/// The names of all functions below the folders with tests.
+/// The names of all tests below the folders with tests.
 fn test_names() -> BTreeSet<String> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut names = BTreeSet::new();
@@ -111,10 +111,14 @@ fn collect(folder: &Path, names: &mut BTreeSet<String>) {
             collect(&path, names);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            for line in text.lines() {
-                if let Some(rest) = line.trim_start().strip_prefix("fn ") {
+            let mut is_test = false;
+            for line in text.lines().map(str::trim_start) {
+                is_test |= line.starts_with("#[test]");
+                if let Some(rest) = line.strip_prefix("fn ") {
                     let name = rest.split(['(', '<']).next().unwrap_or_default();
-                    names.insert(name.to_owned());
+                    if std::mem::take(&mut is_test) {
+                        names.insert(name.trim_end().to_owned());
+                    }
                 }
             }
         }
