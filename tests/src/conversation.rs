@@ -16,12 +16,22 @@ const LINE: usize = 1_200;
 /// Longest run of like messages that is shown whole.
 const RUN: usize = 6;
 
+/// Where the recorded client answered a question once more, to see that it is refused: a
+/// step to be left out.
+pub fn second_answer(recording: &str) -> &'static [u64] {
+    match recording {
+        "05" => &[44],
+        "06" | "07" => &[32],
+        _ => &[],
+    }
+}
+
 impl<P: Peer> Desk<P> {
     /// Initializes the connection.
     pub fn initialize(&mut self) -> Value {
         let id = self.request(
             "initialize",
-            &json!({ "protocolVersion": 1, "clientCapabilities": {} }),
+            &json!({ "protocolVersion": 1, "clientCapabilities": self.capabilities }),
         );
         self.answer(id)
     }
@@ -47,6 +57,18 @@ impl<P: Peer> Desk<P> {
             "session/prompt",
             &json!({ "sessionId": session, "prompt": block }),
         )
+    }
+
+    /// The user allows what was asked last, if anything is asked.
+    pub fn allow(&mut self) {
+        let asked = self.take().into_iter();
+        let mut asked = asked.filter(|it| it["method"] == "session/request_permission");
+        if let Some(asked) = asked.next_back() {
+            let id = &asked["params"]["options"][0]["optionId"];
+            let outcome = json!({ "outcome": { "outcome": "selected", "optionId": id } });
+            self.reply(&asked["id"], &outcome);
+            self.run_until_quiet();
+        }
     }
 
     /// Cancels what runs in the session.

@@ -1,8 +1,9 @@
 //! What ACP v1 allows an agent to say: the official crate and the official JSON Schema,
 //! both asked about every message.
 //!
-//! Pure. Invariant: a message passes only if both accept it, and every response answers
-//! one request, once, under the very id that the request had.
+//! Pure. Invariant: a message passes only if both accept it, every response answers one
+//! request, once, under the very id that the request had, and a request of the agent has an
+//! id of its own and is taken back only while it is open.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -20,6 +21,8 @@ pub struct Oracle {
     /// Responses to lines that no request can be read from may be told apart only by
     /// being errors with the id `null`.
     nameless: u64,
+    /// Requests of the agent, by the raw text of the id; whether they are open.
+    asked: BTreeMap<String, bool>,
 }
 
 impl Oracle {
@@ -34,6 +37,11 @@ impl Oracle {
             return;
         };
         let answers = call.result.is_some() || call.error.is_some();
+        if let (Some(id), true, None) = (call.id, answers, &call.method)
+            && let Some(open) = self.asked.get_mut(id.get())
+        {
+            *open = false;
+        }
         if let (Some(id), false) = (call.id, answers && call.method.is_none()) {
             let method = call.method.and_then(|it| Some(it.as_str()?.to_owned()));
             let method = method.unwrap_or_else(|| NO_METHOD.to_owned());
@@ -54,8 +62,13 @@ impl Oracle {
         assert!(message.is_object(), "not one object: {line}");
         assert_eq!(message["jsonrpc"], "2.0", "no JSON-RPC 2.0: {line}");
         match (message.get("method"), message.get("id")) {
+            (Some(method), None) if method == CANCEL => self.taken_back(&message, line),
             (Some(_), None) => notification(&message, line),
-            (Some(_), Some(_)) => request(&message, line),
+            (Some(_), Some(id)) => {
+                let fresh = self.asked.insert(id.to_string(), true).is_none();
+                assert!(fresh, "an id that was used before: {line}");
+                request(&message, line);
+            }
             (None, Some(_)) => self.response(&message, line),
             (None, None) => panic!("neither request, notification nor response: {line}"),
         }
@@ -73,6 +86,25 @@ impl Oracle {
     /// How many errors went out under the id `null`, for lines without a readable id.
     pub fn nameless(&self) -> u64 {
         self.nameless
+    }
+
+    /// Requests of the agent that are open.
+    pub fn asking(&self) -> Vec<&str> {
+        let open = self.asked.iter().filter(|(_, open)| **open);
+        open.map(|(id, _)| id.as_str()).collect()
+    }
+
+    fn taken_back(&mut self, message: &Value, line: &str) {
+        only(message, &["jsonrpc", "method", "params"], line);
+        let params = message["params"].clone();
+        let read = v1::ProtocolLevelNotification::from_method_and_params(CANCEL, &params);
+        if let Err(why) = read {
+            panic!("the official crate refuses {CANCEL}: {why:?}\n{line}");
+        }
+        check(&definition("Notification", CANCEL), &params, line);
+        let id = params["requestId"].to_string();
+        let open = self.asked.insert(id, false) == Some(true);
+        assert!(open, "takes back what is not open: {line}");
     }
 
     fn response(&mut self, message: &Value, line: &str) {
@@ -124,6 +156,8 @@ fn extension(method: &str, result: &Value, line: &str) {
     };
     assert!(shapes.contains(result), "not a result of {method}: {line}");
 }
+/// Takes a request back.
+const CANCEL: &str = "$/cancel_request";
 
 /// Stands for the method of a line that has none.
 const NO_METHOD: &str = "?";
@@ -292,6 +326,36 @@ mod tests {
             &[],
             &update(r#"{"sessionUpdate":"tool_call","toolCallId":"t"}"#, "")
         ));
+    }
+
+    #[test]
+    fn given_requests_of_the_agent_when_judged_then_ids_are_fresh_and_only_open_ones_taken_back() {
+        let ask = |id: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"session/request_permission","params":{{"sessionId":"s","toolCall":{{"toolCallId":"t"}},"options":[]}}}}"#
+            )
+        };
+        let back = r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}"#;
+        let passes = |play: &dyn Fn(&mut Oracle)| {
+            let play = std::panic::AssertUnwindSafe(|| play(&mut Oracle::default()));
+            std::panic::catch_unwind(play).is_ok()
+        };
+        assert!(passes(&|oracle| {
+            oracle.said(&ask("1"));
+            oracle.said(&ask("2"));
+            oracle.said(back);
+            assert_eq!(oracle.asking(), ["2"]);
+        }));
+        assert!(!passes(&|oracle| {
+            oracle.said(&ask("1"));
+            oracle.said(&ask("1"));
+        }));
+        assert!(!passes(&|oracle| {
+            oracle.said(&ask("1"));
+            oracle.sent(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+            oracle.said(back);
+        }));
+        assert!(!passes(&|oracle| oracle.said(back)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rule R9: effects do not depend on how the bytes were cut, nor on a snapshot and restore
 //! between any two calls.
 
+use airlock_tests::conversation::second_answer;
 use airlock_tests::{Cut, Desk, Names, RecordedHost, Recording};
 use proptest::prelude::*;
 
@@ -37,13 +38,14 @@ struct Way {
 /// The same session, its bytes cut this way. The Host says all it has at once: when it
 /// speaks is then decided by what it was asked alone.
 fn run(number: &str, prompt: &str, cancels: bool, way: Way) -> Effects {
-    let host = RecordedHost::new(Recording::open(number));
+    let host = RecordedHost::new(Recording::open(number)).without(second_answer(number));
     let mut desk = Desk::new(host).cut(way.cut);
     (desk.batching, desk.restoring, desk.host_speaks) = (way.batching, way.restoring, false);
     let session = desk.new_session();
     desk.run_until_quiet();
     let id = desk.prompt(&session, prompt);
     desk.run_until_quiet();
+    desk.allow();
     if cancels {
         // A lost connection comes back after a pause.
         desk.advance(2_000);

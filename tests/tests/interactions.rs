@@ -1,23 +1,18 @@
-//! A question of the Host to the user (Maka adapter, section 21.1): this connection cannot
-//! show one yet, so the own turn is stopped and nothing is answered; another client's turn
-//! is left alone.
+//! A question of the Host that this editor, or this epoch, cannot ask (Maka adapter, section
+//! 21.1): the own turn is stopped and nothing is answered; another client's turn is left
+//! alone. What can be asked is in `dialogs`.
 
 use airlock_tests::scripted_host::{Scene, Turn, each_way, words};
 use serde_json::{Value, json};
 
 const NOTHING: [&str; 0] = [];
 
-const KINDS: [&str; 5] = [
-    "permission",
-    "question",
-    "form",
-    "sandbox_boundary",
-    "client_capability",
-];
+/// This editor shows no forms, and this epoch knows none of the others.
+const KINDS: [&str; 3] = ["question", "form", "riddle"];
 
 fn unsupported(turn: &Turn, kind: &str) -> String {
     format!(
-        r#"{} error -32603 {{"source":"adapter","code":"unsupported_interaction","kind":"{kind}"}}"#,
+        r#"{} error -32603 {{"source":"adapter","code":"unsupported_interaction","kind":"{kind}","interactionId":"i1"}}"#,
         turn.prompt
     )
 }
@@ -36,6 +31,7 @@ fn next_works(scene: &mut Scene) {
     assert_eq!(scene.count("interaction.answer"), 0);
 }
 
+/// 26.4 I11: no request goes to the editor.
 #[test]
 fn given_an_own_turn_that_asks_when_heard_then_feed_closed_one_stop_the_kind_told_and_the_next_works()
  {
@@ -97,7 +93,7 @@ fn given_a_recovered_feed_with_a_pending_question_when_read_then_one_stop_and_th
         scene.now(&turn, "running");
         scene.closed("slow_consumer");
         let root = scene.told(&turn, "waiting_for_user");
-        let more = json!({ "pending": [words::interaction(&turn.id, "permission")] });
+        let more = json!({ "pending": [words::interaction(&turn.id, "question")] });
         scene.open_with(&root, &json!(4), &more);
         scene.page(
             &[words::durable(
@@ -113,7 +109,7 @@ fn given_a_recovered_feed_with_a_pending_question_when_read_then_one_stop_and_th
             scene.editor(),
             [
                 "says m1: \"May I?\"".to_owned(),
-                unsupported(&turn, "permission")
+                unsupported(&turn, "question")
             ]
         );
     });

@@ -243,8 +243,11 @@ impl Call<'_> {
                     self.sessions.tell(&mut self.core, tell);
                 }
             }
-            // No request of ours is open: an answer means nothing.
-            Ok(Message::Response) => {}
+            Ok(Message::Response { id, outcome }) => {
+                if let Some((waiter, reply)) = self.sessions.editor.replied(id.get(), outcome) {
+                    self.sessions.replied(waiter, reply);
+                }
+            }
             Err(Bad::Parse) => {
                 let error = RpcError::new(error::PARSE, "Parse error");
                 self.sessions.editor.error(&mut self.core, None, &error);

@@ -109,6 +109,18 @@ pub const MAKA_CHANGE_MS: u64 = 30_000;
 pub const MAKA_MODELS: u64 = 512;
 /// Pages of the connection catalog that are read for them, of 128 items (decision).
 pub const MAKA_MODEL_PAGES: u64 = 64;
+/// Questions to the user that wait at once, a session; also how many outcomes are remembered
+/// so that each is shown once.
+pub const MAKA_INTERACTIONS: u64 = 16;
+/// Turns, a session, that were stopped and not yet shown as ended; nothing of them is asked.
+pub const MAKA_FENCES: u64 = 64;
+/// Bytes of an answer to a question, encoded.
+pub const MAKA_ANSWER: u64 = 8192;
+/// Bytes of one text in it.
+pub const MAKA_QUESTION_ANSWER: u64 = 2048;
+/// Characters of one text that an editor is told to allow at most.
+pub const MAKA_QUESTION_SHOWN: u64 = 512;
+
 /// Milliseconds that names of models and sessions may take; they are not needed.
 pub const MAKA_MODELS_MS: u64 = 2_000;
 /// Milliseconds between a change of a session and the question for its name.

@@ -31,6 +31,8 @@ pub(crate) struct Client<'a> {
     /// The agent sends no more.
     ended: bool,
     questions: Vec<Question>,
+    /// The line that is being typed answers a question that was withdrawn.
+    stale: bool,
 }
 
 /// A permission request that waits for a person.
@@ -81,6 +83,7 @@ impl<'a> Client<'a> {
             interrupted: false,
             ended: false,
             questions: Vec::new(),
+            stale: false,
         })
     }
 
@@ -228,6 +231,7 @@ impl<'a> Client<'a> {
                 self.view.update(&message["params"]["update"])?
             }
             Some("session/request_permission") => self.permission(&message)?,
+            Some("$/cancel_request") => self.withdrawn(&message["params"]["requestId"])?,
             Some(method) if message.get("id").is_some() => {
                 let sentence = format!("This client does not offer {method}.");
                 self.send(&json!({"jsonrpc": "2.0", "id": message["id"],
@@ -263,16 +267,34 @@ impl<'a> Client<'a> {
             return self.decide(&question, rejection);
         }
         self.say(&format!("The agent asks for permission: {title}"))?;
+        self.view
+            .details(&request["params"]["toolCall"]["content"])?;
         for (at, option) in question.options.iter().enumerate() {
             let line = format!("  {}) {}", at + 1, option["name"].as_str().unwrap_or("?"));
             self.say(&line)?;
         }
         self.questions.push(question);
-        if self.questions.len() == 1 {
+        if self.questions.len() == 1 && !self.stale {
             self.ask()
         } else {
             Ok(())
         }
+    }
+
+    /// The agent needs no answer any more; it still gets one. What is being typed for it is
+    /// not taken for an answer to the next question.
+    fn withdrawn(&mut self, id: &Value) -> Result<(), Stop> {
+        let Some(at) = self.questions.iter().position(|it| it.id == *id) else {
+            return Ok(());
+        };
+        let question = self.questions.remove(at);
+        self.stale |= at == 0;
+        self.decide(&question, None)?;
+        self.say("The question was withdrawn: nobody needs an answer any more.")?;
+        if self.stale && !self.questions.is_empty() {
+            self.say("Press Enter for the next one.")?;
+        }
+        Ok(())
     }
 
     fn ask(&mut self) -> Result<(), Stop> {
@@ -288,6 +310,9 @@ impl<'a> Client<'a> {
     }
 
     fn typed(&mut self, line: Option<String>) -> Result<(), Stop> {
+        if std::mem::take(&mut self.stale) && line.is_some() {
+            return self.ask();
+        }
         let Some(question) = self.questions.first() else {
             return Ok(());
         };

@@ -91,6 +91,14 @@ impl<'a> View<'a> {
         writeln!(self.err, "{sentence}")
     }
 
+    /// All that a question is about, since it is to be decided on.
+    pub(crate) fn details(&mut self, content: &Value) -> io::Result<()> {
+        for line in content_text(content).unwrap_or_default().lines() {
+            self.say(&format!("    {line}"))?;
+        }
+        Ok(())
+    }
+
     /// A question; the answer is typed behind it.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<()> {
         self.settle()?;

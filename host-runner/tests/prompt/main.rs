@@ -352,6 +352,77 @@ fn given_a_person_when_permission_is_asked_then_the_typed_number_decides() {
     );
 }
 
+#[test]
+fn given_what_a_permission_is_about_when_asked_then_the_person_sees_all_of_it() {
+    let mut console = Console::nobody();
+    console.ask = Some(Box::new(move |sender: Sender<Event>| {
+        sender
+            .send(Event::Typed(Some("2".to_owned())))
+            .expect("the client listens");
+    }));
+    let ran = with(console, false, |mut agent| {
+        let prompt = agent.greet();
+        let mut asked = permission("p1");
+        asked["params"]["toolCall"]["content"] = json!([{"type": "content",
+            "content": {"type": "text", "text": "For the report.\n\n{\n  \"path\": \"/out\"\n}"}}]);
+        agent.say(&asked);
+        agent.hear();
+        agent.end(&prompt, "end_turn");
+    });
+    assert_eq!(
+        ran.err,
+        "The agent asks for permission: Write outside\n    For the report.\n    \n    {\n      \
+         \"path\": \"/out\"\n    }\n  1) Allow\n  2) Reject\nYour choice (1 to 2): "
+    );
+}
+
+/// What is typed for a question that was withdrawn must not answer the next one.
+#[test]
+fn given_a_question_that_is_withdrawn_when_a_line_is_typed_then_it_answers_nothing_else() {
+    let mut console = Console::nobody();
+    let person = console.sender();
+    let mut asks = 0;
+    let (asked, waits) = channel();
+    console.ask = Some(Box::new(move |sender: Sender<Event>| {
+        asks += 1;
+        if asks == 2 {
+            sender
+                .send(Event::Typed(Some("2".to_owned())))
+                .expect("the client listens");
+        }
+        asked.send(asks).expect("the test listens");
+    }));
+    let ran = with(console, false, move |mut agent| {
+        let prompt = agent.greet();
+        agent.say(&permission("p1"));
+        waits.recv().expect("it is asked");
+        agent.say(&permission("p2"));
+        agent.say(
+            &json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "p1"}}),
+        );
+        let withdrawn = agent.hear();
+        assert_eq!(
+            (&withdrawn["id"], &withdrawn["result"]["outcome"]["outcome"]),
+            (&json!("p1"), &json!("cancelled"))
+        );
+        person
+            .send(Event::Typed(Some("1".to_owned())))
+            .expect("the client listens");
+        let decided = agent.hear();
+        assert_eq!(
+            (&decided["id"], &decided["result"]["outcome"]["optionId"]),
+            (&json!("p2"), &json!("no"))
+        );
+        agent.end(&prompt, "end_turn");
+    });
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.err.contains("The question was withdrawn"),
+        "{}",
+        ran.err
+    );
+}
+
 fn permission(id: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {"sessionId": "s1",
         "toolCall": {"toolCallId": "t1", "title": "Write outside"},

@@ -56,6 +56,8 @@ pub struct Desk<P: Peer> {
     pub batching: bool,
     /// Whether the editor takes what it is sent.
     pub editor_reads: bool,
+    /// What the editor says that it can do.
+    pub capabilities: Value,
     /// Whether requests about files are answered.
     pub files_answer: bool,
     /// Every line that the engine sent to a Host, by channel.
@@ -114,6 +116,7 @@ impl<P: Peer> Desk<P> {
             restoring: false,
             batching: false,
             editor_reads: true,
+            capabilities: json!({}),
             files_answer: true,
             to_host: Vec::new(),
             calls: Vec::new(),
@@ -177,6 +180,7 @@ impl<P: Peer> Desk<P> {
             editor_ended: self.editor_ended.clone(),
             arrivals: self.arrivals.clone(),
             oracle: self.oracle.clone(),
+            capabilities: self.capabilities.clone(),
             to_editor_tail: self.to_editor_tail.clone(),
             sent: self.sent,
             drained: self.drained,
@@ -221,6 +225,13 @@ impl<P: Peer> Desk<P> {
                 }
             }
         }
+    }
+
+    /// The editor answers a request of the agent.
+    pub fn reply(&mut self, id: &Value, result: &Value) {
+        self.send_line(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
+        ));
     }
 
     /// The editor makes a request under a fresh id.
@@ -428,6 +439,11 @@ impl<P: Peer> Desk<P> {
     /// Requests without an answer.
     pub fn unanswered(&self) -> Vec<String> {
         self.oracle.unanswered()
+    }
+
+    /// Requests of the agent that the editor has not answered and that were not taken back.
+    pub fn asking(&self) -> Vec<&str> {
+        self.oracle.asking()
     }
 
     /// Errors under the id `null`.

@@ -4,6 +4,7 @@
 //! models, closing a feed, telling that it lives); every other request waits until the
 //! test takes it. Sans-IO. Invariant: nothing is said that the test did not ask for.
 
+mod asking;
 mod scene;
 mod settings;
 mod told;

@@ -28,6 +28,9 @@ pub fn editor(message: &Value) -> String {
             reason.unwrap_or_else(|| plain(result))
         );
     }
+    if let Some(asked) = request(message) {
+        return asked;
+    }
     let update = &message["params"]["update"];
     let text = |key: &str| update[key].as_str().unwrap_or("-");
     match text("sessionUpdate") {
@@ -58,6 +61,30 @@ pub fn editor(message: &Value) -> String {
         "current_mode_update" => format!("mode {}", text("currentModeId")),
         "session_info_update" => format!("title {}", update["title"]),
         other => format!("{other} {update}"),
+    }
+}
+
+/// A question to the user, and its withdrawal.
+fn request(message: &Value) -> Option<String> {
+    let (id, params) = (&message["id"], &message["params"]);
+    match message["method"].as_str()? {
+        "session/request_permission" => {
+            let options = params["options"].as_array()?.iter();
+            let options: Vec<String> = options
+                .map(|it| format!("{} ({})", plain(&it["name"]), plain(&it["kind"])))
+                .collect();
+            let card = &params["toolCall"];
+            let (tool, title) = (plain(&card["toolCallId"]), plain(&card["title"]));
+            Some(format!("asks {id} {tool} {title}: {}", options.join(", ")))
+        }
+        "elicitation/create" => {
+            let fields = params["requestedSchema"]["properties"].as_object()?;
+            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            let tool = plain(&params["toolCallId"]);
+            Some(format!("form {id} {tool}: {}", names.join(", ")))
+        }
+        "$/cancel_request" => Some(format!("withdraws {}", params["requestId"])),
+        _ => None,
     }
 }
 
@@ -100,6 +127,8 @@ pub fn host(frame: &Value) -> String {
             };
             format!("ingest {}{more}", text("kind"))
         }
+        "interaction.query" => format!("look {}", text("interactionId")),
+        "interaction.answer" => format!("answer {} {}", text("interactionId"), input["answer"]),
         "host.status" | "connection.catalog.query" => operation.to_owned(),
         _ => format!("{operation} {input}"),
     }

@@ -85,6 +85,45 @@ pub fn interaction(turn: &str, kind: &str) -> Value {
             "status": "pending", "outcome": null, "request": { "kind": kind } })
 }
 
+/// What a question of this kind asks, with a tool `t1` where it names one.
+///
+/// # Panics
+/// For a kind that epoch 39 does not have.
+pub fn request(kind: &str) -> Value {
+    match kind {
+        "permission" => json!({ "kind": kind, "toolUseId": "t1", "prompt": {
+            "kind": "tool_permission", "toolName": "Bash", "category": "command",
+            "reason": "not allowed yet", "review": { "kind": "command", "command": "rm -r x" },
+            "rememberForTurnAllowed": true } }),
+        "question" => json!({ "kind": kind, "toolUseId": "t1", "questions": [
+            { "question": "Which colour?", "options": [
+                { "label": "Red", "description": "warm" }, { "label": "Blue" }] }] }),
+        "sandbox_boundary" => json!({ "kind": kind, "justification": "To write a report.",
+            "expansion": { "filesystem": { "entries": [
+                { "path": "/srv/out", "access": "write", "scope": "subtree" }] } } }),
+        "client_capability" => json!({ "kind": kind, "toolUseId": "t1", "target": {
+            "providerId": "p", "capability": "browser",
+            "scope": { "kind": "browser_origin", "origin": "https://example.org" } } }),
+        _ => panic!("no request of kind {kind}"),
+    }
+}
+
+/// A pending question, whole, as snapshots and `interaction.query` show it.
+pub fn pending(session: &str, turn: &str, id: &str, request: &Value) -> Value {
+    json!({ "schemaVersion": 1, "interactionId": id, "sessionId": session, "turnId": turn,
+            "runId": "run-1", "request": request, "revision": 1, "status": "pending",
+            "outcome": null })
+}
+
+/// The same, resolved.
+pub fn resolved(pending: &Value, status: &str, outcome: &Value) -> Value {
+    let mut told = pending.clone();
+    told["revision"] = json!(2);
+    told["status"] = json!(status);
+    told["outcome"] = outcome.clone();
+    told
+}
+
 /// A snapshot of a session.
 pub fn snapshot(session: &str, revision: u64, root: &Value, pending: &[Value]) -> Value {
     json!({ "schemaVersion": 4, "session": { "sessionId": session, "metadataRevision": 1, "status": "active" },

@@ -15,20 +15,21 @@ use serde_json::value::RawValue;
 use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
-use crate::host::{ListPage, PlanEntry, Skill, Usage};
+use crate::host::dialog::{Body, Dialog, Reply};
+use crate::host::{ListPage, PlanEntry, SessionKey, Skill, Usage};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
 use crate::plumbing::Core;
 use crate::projection::Update;
-use crate::rpc::{Inbound, RpcError, Ticket, error};
+use crate::rpc::{Inbound, Number, Outbound, RpcError, Ticket, error};
 use crate::session::options::{By, Options, Setting};
 
 /// What an editor asks.
 #[derive(Debug)]
 pub enum Ask {
-    /// `initialize`: speak this version, or the newest that both know.
-    Initialize { requested: u16 },
+    /// `initialize`: speak this version, or the newest that both know, to this client.
+    Initialize { requested: u16, client: Client },
     /// `session/new`.
     New { cwd: String },
     /// `session/list`.
@@ -87,6 +88,27 @@ pub enum Steered {
     NoTurn,
 }
 
+/// What the client can do besides what every client can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// It shows forms (`elicitation.form`).
+    pub forms: bool,
+}
+
+/// Who waits for an answer of the editor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Waiter {
+    /// A question of a session's Host.
+    Dialog { session: SessionKey, dialog: String },
+}
+
+/// A request of ours, with what is needed to read its answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Open {
+    waiter: Waiter,
+    asked: v1::questions::Asked,
+}
+
 /// How a prompt ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
@@ -103,6 +125,9 @@ pub struct Editor {
     pub lines: Lines,
     /// Requests without an answer yet.
     pub inbound: Inbound,
+    outbound: Outbound<Open>,
+    /// What the client can do.
+    pub client: Client,
     initialized: bool,
     sent: u64,
     drained: u64,
@@ -237,6 +262,47 @@ impl Editor {
         self.send(core, |out| {
             v1::answers::session_info(session_id, title, updated_at, out)
         });
+    }
+
+    /// Asks the user. The ids of the choices are fresh ones that nobody can guess.
+    pub fn ask_user(
+        &mut self,
+        core: &mut Core<'_>,
+        session_id: &str,
+        dialog: &Dialog,
+        waiter: Waiter,
+    ) -> Number {
+        let option_ids: Vec<String> = match &dialog.body {
+            Body::Choice { choices, .. } => choices.iter().map(|_| core.uuid()).collect(),
+            Body::Form { .. } => Vec::new(),
+        };
+        let asked = match &dialog.body {
+            Body::Choice { .. } => v1::questions::Asked::Permission(option_ids.clone()),
+            Body::Form { .. } => v1::questions::Asked::Form,
+        };
+        let number = self.outbound.ask(Open { waiter, asked });
+        self.send(core, |out| {
+            v1::questions::ask(number, session_id, dialog, &option_ids, out)
+        });
+        number
+    }
+
+    /// Takes a request of ours back, if it is still open.
+    pub fn withdraw(&mut self, core: &mut Core<'_>, number: Number) {
+        if self.outbound.withdraw(number) {
+            self.send(core, |out| v1::questions::withdraw(number, out));
+        }
+    }
+
+    /// An answer of the editor: what it says, and to whom. One that nobody waits for means
+    /// nothing.
+    pub fn replied(
+        &mut self,
+        id: &str,
+        outcome: Result<&RawValue, &RawValue>,
+    ) -> Option<(Waiter, Reply)> {
+        let Open { waiter, asked } = self.outbound.settle(id)?;
+        Some((waiter, v1::questions::reply(&asked, outcome)))
     }
 
     fn answer(&mut self, core: &mut Core<'_>, ticket: Ticket, result: &RawValue) {

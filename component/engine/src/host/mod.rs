@@ -1,6 +1,7 @@
 //! The Host side. A Host module turns its wire into facts and takes commands; nothing
 //! else crosses. No ACP version is known here.
 
+pub mod dialog;
 pub mod maka;
 
 use alloc::string::String;
@@ -14,6 +15,8 @@ use crate::plumbing::Core;
 use crate::projection::{Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
+
+use dialog::{Dialog, Means, Reply};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -49,6 +52,12 @@ pub enum Command {
     Stop { session: SessionKey },
     /// Stop a live turn of another client, as an editor's cancel asks.
     StopForeign { session: SessionKey },
+    /// What came of a question to the user.
+    Answer {
+        session: SessionKey,
+        dialog: String,
+        reply: Reply,
+    },
     /// Let go of a session: stop what runs, close its feed. Answered with [`Fact::Closed`].
     Close { session: SessionKey, ticket: Ticket },
     /// Set an option, or the mode. Answered with [`Fact::Configured`] or [`Fact::Refused`].
@@ -113,6 +122,11 @@ pub enum Fact<'a> {
     Steered { ticket: Ticket, running: bool },
     /// A message for the running turn came too late and was not sent.
     Unsteered { ticket: Ticket, content: Content },
+    /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
+    /// [`Fact::Withdrawn`] comes first.
+    Asks { dialog: Dialog },
+    /// The question needs no answer any more.
+    Withdrawn { dialog: &'a str },
     /// The session's turn is over.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The steps of the work; all of them.
@@ -245,6 +259,9 @@ pub struct ListItem {
 pub trait Listener {
     /// One fact; `session` where it is about one.
     fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
+
+    /// Whether the user can be asked in this way at all.
+    fn can_ask(&self, means: Means) -> bool;
 
     /// What it wants done because of what it heard, in order. Taken after every line of the
     /// Host, so that the cut of its bytes makes no difference (rule R9).

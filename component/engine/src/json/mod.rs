@@ -4,8 +4,10 @@
 //! holds no line end of any kind, so that one message stays one line for every reader.
 
 mod object;
+mod same;
 
 pub use object::Object;
+pub use same::same;
 
 use alloc::vec::Vec;
 use core::fmt;

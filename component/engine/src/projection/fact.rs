@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::ask::Asking;
 use super::path;
 
 /// What a tool does. The words are ACP's, since every editor draws them.
@@ -209,6 +210,15 @@ pub enum ToolFact<'a> {
         /// How long it ran, milliseconds.
         duration_ms: Option<u64>,
     },
+    /// It asks the user something, or has the answer.
+    Asks {
+        /// The Host's id of the tool use, or of the question.
+        id: &'a str,
+        /// The question and what became of it.
+        asking: &'a Asking,
+        /// Whether the card is for the question alone.
+        own_card: bool,
+    },
     /// Its result.
     Result {
         /// The Host's id of the tool use.
@@ -237,6 +247,7 @@ impl<'a> ToolFact<'a> {
             | ToolFact::Progress { id, .. }
             | ToolFact::Preview { id, .. }
             | ToolFact::Announced { id, .. }
+            | ToolFact::Asks { id, .. }
             | ToolFact::Result { id, .. } => id,
         }
     }

@@ -9,6 +9,7 @@
 //! a message joins into one update, and a card goes out once with all that the skipped ones
 //! would have carried. Nothing is lost either way.
 
+mod ask;
 mod buffer;
 mod fact;
 mod live;
@@ -18,6 +19,7 @@ mod tool;
 mod update;
 pub mod utf16;
 
+pub use ask::{AskStatus, Asking};
 pub use fact::{Call, Change, Details, End, Outcome, Place, Stream, ToolFact, ToolKind};
 pub use update::{Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard, Update};
 

@@ -28,16 +28,16 @@ const RESULT_TRUNCATED: &str = "\n[Result truncated]";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tool {
     id: String,
-    title: String,
+    pub(super) title: String,
     kind: ToolKind,
-    status: Status,
-    facts: Facts,
-    phase: Phase,
+    pub(super) status: Status,
+    pub(super) facts: Facts,
+    pub(super) phase: Phase,
     /// The newest raw input that was published.
     raw_input: Option<Digest>,
     /// Whether the editor knows the tool.
     known: bool,
-    unsent: Option<Unsent>,
+    pub(super) unsent: Option<Unsent>,
     /// Units that count against the budget of the turn.
     retained: u64,
     /// Where it works.
@@ -45,27 +45,29 @@ pub struct Tool {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Phase {
+pub(super) enum Phase {
     Live(Box<Live>),
     /// Ended; the result is still to come.
     Announced,
     /// The turn ended first.
     Interrupted,
+    /// Its card was for a question alone, and that is answered.
+    Decided,
     /// Has its result.
     Final(Digest),
 }
 
 /// What the editor does not have yet, besides the card's own fields.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Unsent {
-    content: Option<Kept>,
+pub(super) struct Unsent {
+    pub(super) content: Option<Kept>,
     raw_input: Option<Box<RawValue>>,
     raw_output: Option<Box<RawValue>>,
     places: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Kept {
+pub(super) enum Kept {
     /// The last view of a tool that ended before the editor took it.
     Live(Box<Live>),
     Result(String),
@@ -211,6 +213,9 @@ impl Tool {
                 duration_ms,
                 ..
             } => self.announced(errored, duration_ms),
+            ToolFact::Asks {
+                asking, own_card, ..
+            } => self.asks(asking, own_card),
             ToolFact::Result {
                 outcome,
                 text,
@@ -312,7 +317,7 @@ impl Tool {
     }
 
     fn announced(&mut self, errored: bool, duration_ms: Option<u64>) -> bool {
-        if matches!(self.phase, Phase::Final(_)) {
+        if matches!(self.phase, Phase::Final(_) | Phase::Decided) {
             return false;
         }
         let before = (

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Speaker;
+use super::ask::Asking;
 use super::fact::{Change, Outcome, Place, Stream, ToolKind};
 
 /// One thing that the editor is to show.
@@ -193,6 +194,9 @@ pub struct Facts {
     /// How many units of the result were cut off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_dropped_chars: Option<u64>,
+    /// The newest question to the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<Asking>,
 }
 
 /// The newest piece of output.

@@ -26,7 +26,12 @@ pub enum Message<'a> {
         params: Option<&'a RawValue>,
     },
     /// An answer to a request of ours.
-    Response,
+    Response {
+        /// As it was written.
+        id: &'a RawValue,
+        /// The result, or the error.
+        outcome: Result<&'a RawValue, &'a RawValue>,
+    },
 }
 
 /// What is not a message.
@@ -84,10 +89,23 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, Bad<'_>> {
             method,
             params: envelope.params,
         }),
-        (Some(_), None) if envelope.result.is_some() != envelope.error.is_some() => {
-            Ok(Message::Response)
-        }
-        (id, None) => Err(Bad::Invalid(id.map(RawValue::get))),
+        (id, None) => match (id, outcome(envelope.result, envelope.error)) {
+            (Some(id), Some(outcome)) => Ok(Message::Response { id, outcome }),
+            _ => Err(Bad::Invalid(id.map(RawValue::get))),
+        },
+    }
+}
+
+/// Some senders write both keys, and `null` for the one that does not hold.
+fn outcome<'a>(
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+) -> Option<Result<&'a RawValue, &'a RawValue>> {
+    let is_null = |value: &RawValue| value.get() == "null";
+    match (result, error) {
+        (Some(result), error) if error.is_none_or(is_null) => Some(Ok(result)),
+        (result, Some(error)) if result.is_none_or(is_null) => Some(Err(error)),
+        _ => None,
     }
 }
 
@@ -121,7 +139,10 @@ mod tests {
                 )
             }
             Ok(Message::Notification { method, .. }) => format!("notification {method}"),
-            Ok(Message::Response) => "response".into(),
+            Ok(Message::Response { id, outcome }) => match outcome {
+                Ok(result) => format!("response {} {}", id.get(), result.get()),
+                Err(error) => format!("response {} error {}", id.get(), error.get()),
+            },
             Err(bad) => format!("{bad:?}"),
         }
     }
@@ -153,8 +174,22 @@ mod tests {
                 r#"{"jsonrpc":"2.0","me\u0074hod":"\u006d"}"#,
                 "notification m",
             ),
-            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "response"),
-            (r#"{"jsonrpc":"2.0","id":7,"error":{}}"#, "response"),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":null}"#,
+                "response 7 null",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{}}"#,
+                "response 7 error {}",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":null,"result":{}}"#,
+                "response 7 {}",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{},"result":null}"#,
+                "response 7 error {}",
+            ),
             (
                 r#"{"jsonrpc":"2.0","id":7,"error":{},"result":1}"#,
                 r#"Invalid(Some("7"))"#,

@@ -5,7 +5,9 @@
 pub mod envelope;
 pub mod error;
 pub mod inbound;
+pub mod outbound;
 
 pub use envelope::{Bad, Message};
 pub use error::RpcError;
 pub use inbound::{Inbound, Ticket};
+pub use outbound::{Number, Outbound};

@@ -15,7 +15,8 @@ impl Sessions {
     /// A request; it is answered now, or by a later fact.
     pub fn ask(&mut self, core: &mut Core<'_>, agent: &Agent, ticket: Ticket, ask: Ask) {
         match ask {
-            Ask::Initialize { requested } => {
+            Ask::Initialize { requested, client } => {
+                self.editor.client = client;
                 self.editor.welcome(core, ticket, requested, agent);
             }
             Ask::New { cwd } => self.commands.push_back(Command::Create { ticket, cwd }),

@@ -5,6 +5,7 @@ use alloc::string::String;
 
 use crate::editor::{Steered, StopReason};
 use crate::effect::Level;
+use crate::host::dialog::Means;
 use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
 use crate::object;
@@ -49,6 +50,16 @@ impl Listener for Sessions {
             }
             Fact::Tool(fact) => {
                 return self.shown(core, session, |projection| projection.tool(fact));
+            }
+            Fact::Asks { dialog } => {
+                if let Some(key) = session {
+                    return self.asks(core, key, dialog);
+                }
+            }
+            Fact::Withdrawn { dialog } => {
+                if let Some(key) = session {
+                    self.withdrawn(core, key, dialog);
+                }
             }
             Fact::Settled { turn_id, outcome } => {
                 if let Some(key) = session {
@@ -138,13 +149,17 @@ impl Listener for Sessions {
         Heard::Fine
     }
 
+    fn can_ask(&self, means: Means) -> bool {
+        self.means(means)
+    }
+
     fn command(&mut self) -> Option<Command> {
         self.commands.pop_front()
     }
 }
 
 impl Sessions {
-    fn shown(
+    pub(super) fn shown(
         &mut self,
         core: &mut Core<'_>,
         session: Option<SessionKey>,

@@ -7,6 +7,7 @@
 
 mod asks;
 mod delete;
+mod dialogs;
 mod facts;
 pub mod options;
 mod prompt;
@@ -23,6 +24,7 @@ use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
+use dialogs::Dialogs;
 use options::Told;
 use prompt::{Prompt, Waiting};
 
@@ -53,6 +55,7 @@ struct Session {
     cwd: String,
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
+    dialogs: Dialogs,
     state: State,
     feed: Feed,
     /// What the editor knows of its options.
@@ -111,6 +114,10 @@ impl Sessions {
             if let Some(prompt) = &mut session.running {
                 prompt.show(core, &mut self.editor, &session.id);
             }
+            self.ask_waiting(core, key);
+            let Some(session) = self.open.get_mut(&key) else {
+                continue;
+            };
             if session.feed == Feed::Paused && !self.editor.slow() {
                 session.feed = Feed::Flowing;
                 self.commands.push_back(Command::Resume { session: key });
@@ -131,6 +138,7 @@ impl Sessions {
                 cwd,
                 running: None,
                 waiting: VecDeque::new(),
+                dialogs: Dialogs::default(),
                 state: State::Owned,
                 feed: Feed::Flowing,
                 told,

@@ -70,6 +70,11 @@ impl Prompt {
         self.fate == Fate::Cancelled
     }
 
+    /// Whether it goes on and is shown.
+    pub fn open(&self) -> bool {
+        self.fate == Fate::Open
+    }
+
     /// Why it cannot be shown, if so.
     pub fn unshowable(&self) -> Option<Failure> {
         match &self.fate {

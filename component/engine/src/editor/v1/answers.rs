@@ -183,7 +183,7 @@ pub fn error(id: Option<&str>, error: &RpcError, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// A message as a line.
+/// A whole message as a line.
 pub(super) fn line(message: &Object, out: &mut Vec<u8>) {
     out.extend_from_slice(raw(message).get().as_bytes());
     out.push(b'\n');

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::capabilities;
 use super::prompt;
 use crate::editor::{Ask, Tell};
 use crate::limits;
@@ -98,13 +99,17 @@ struct CancelRequest<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Initialize {
+struct Initialize<'a> {
     protocol_version: u16,
+    /// A capability that cannot be read counts as absent, and spoils nothing else.
+    #[serde(borrow, default)]
+    client_capabilities: Option<&'a RawValue>,
 }
 
-fn initialize(params: Initialize) -> Result<Ask, RpcError> {
+fn initialize(params: Initialize<'_>) -> Result<Ask, RpcError> {
     Ok(Ask::Initialize {
         requested: params.protocol_version,
+        client: capabilities::read(params.client_capabilities),
     })
 }
 

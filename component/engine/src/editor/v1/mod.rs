@@ -1,7 +1,9 @@
 //! ACP v1: requests in, answers and updates out.
 
 pub mod answers;
+pub mod capabilities;
 pub mod decode;
 pub mod encode;
 pub mod options;
 mod prompt;
+pub mod questions;

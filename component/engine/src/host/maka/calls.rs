@@ -66,6 +66,16 @@ pub enum Purpose {
     Message { ticket: Ticket },
     /// A step of an upload.
     Ingest(Upload),
+    /// A question to the user, or how it was resolved.
+    Interaction {
+        session: SessionKey,
+        interaction: String,
+    },
+    /// The user's answer.
+    Answer {
+        session: SessionKey,
+        interaction: String,
+    },
     /// The plan, with what the pages before proposed.
     Plan {
         session: SessionKey,

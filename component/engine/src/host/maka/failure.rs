@@ -131,16 +131,28 @@ pub fn outcome_unknown(attempts: u64, cause: Option<Object>) -> Failure {
     extend(failure, "cause", &cause)
 }
 
-/// A question to the user that the editor cannot show yet.
-pub fn unsupported_interaction(kind: &str) -> Failure {
+/// A question to the user that came to nothing.
+pub fn interaction(code: &str, kind: &str, id: &str) -> Failure {
+    let why = match code {
+        "unsupported_interaction" => "this editor cannot show it",
+        "interaction_capacity_exceeded" => "too many questions wait already",
+        "invalid_interaction" => "the Runtime Host contradicts itself about it",
+        "invalid_interaction_answer" => "the editor's answer does not fit it",
+        _ => "the editor could not ask",
+    };
+    let asked = match kind {
+        "" => "something".to_string(),
+        kind => format!("a {}", kind.replace('_', " ")),
+    };
     Failure {
         rejected: false,
         message: format!(
-            "The agent asked for a {} and this connection cannot show it. The turn was stopped; \
-             nothing was approved, and the session goes on.",
-            kind.replace('_', " ")
+            "The agent asked for {asked}, and {why}. The turn was stopped; nothing was \
+             approved, and the session goes on."
         ),
-        data: object! { "source": "adapter", "code": "unsupported_interaction", "kind": kind },
+        data: object! {
+            "source": "adapter", "code": code, "kind": kind, "interactionId": id,
+        },
     }
 }
 

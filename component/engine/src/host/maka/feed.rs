@@ -19,6 +19,7 @@ use crate::object;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
+use super::interactions::Interactions;
 use super::parcel::{Goal, text_fits};
 use super::reading::{Hydration, Reading};
 use super::turn::{Admission, Stop, Turn};
@@ -52,6 +53,8 @@ pub struct Attached {
     pub turn: Option<Turn>,
     /// Reading stored rows.
     pub reading: Reading,
+    /// Questions to the user.
+    pub interactions: Interactions,
     /// Openings without a live frame.
     pub attempts: u64,
     /// Whether the first frame after a recovery is still to come.
@@ -114,6 +117,7 @@ impl Attached {
             root: None,
             turn: None,
             reading: Reading::default(),
+            interactions: Interactions::default(),
             attempts: 0,
             unproven: false,
             proving: None,
@@ -121,6 +125,14 @@ impl Attached {
             stop_failure: None,
             closing: None,
             context_asked: false,
+        }
+    }
+
+    /// The root turn of a snapshot; its end lifts its fence.
+    pub fn show_root(&mut self, turn: Option<&w::Turn<'_>>) {
+        self.root = turn.map(Root::of);
+        if let Some(root) = self.root.as_ref().filter(|root| !root.live) {
+            self.interactions.lift(&root.turn_id);
         }
     }
 

@@ -13,7 +13,8 @@ use crate::limits;
 use crate::projection::{Call, Speaker, Stream, ToolFact};
 
 use super::aside;
-use super::feed::{Feed, Root};
+use super::feed::Feed;
+use super::interactions::Pending;
 use super::results;
 use super::turn::Turn;
 use super::wire::{self, current as w, current::kind};
@@ -260,9 +261,15 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        attached.root = snapshot.root_turn.as_ref().map(Root::of);
+        attached.show_root(snapshot.root_turn.as_ref());
+        let asked = snapshot
+            .interactions
+            .pending
+            .iter()
+            .map(Pending::of)
+            .collect();
         let Some(turn) = attached.turn.as_mut().filter(|turn| turn.dispatched()) else {
-            return;
+            return self.heed(cx, key, asked);
         };
         let ours = snapshot
             .root_turn
@@ -280,24 +287,13 @@ impl Maka {
             turn.seen_as_root = true;
             turn.told(root);
         }
-        let asked = snapshot
-            .interactions
-            .pending
-            .iter()
-            .find(|i| i.turn_id == turn.id);
-        if let Some(interaction) = asked.filter(|_| turn.observed() && turn.ended.is_none()) {
-            let failure = failure::unsupported_interaction(&interaction.request.kind);
-            cx.core.note(
-                Level::Info,
-                "the turn asks for something that cannot be shown: stopping it",
-            );
-            // The whole feed is let go, so that nothing more of it is taken in.
-            self.feed_failed(cx, key, failure);
-        } else if vanished && turn_goes_on(turn) {
-            self.recover(cx, key, "projection_revision_invalid");
-        } else if let Some(text) = retry {
+        if vanished && turn_goes_on(turn) {
+            return self.recover(cx, key, "projection_revision_invalid");
+        }
+        if let Some(text) = retry {
             let _fine = cx.tell(key, Fact::Noticed { text });
         }
+        self.heed(cx, key, asked);
     }
 
     /// The same for a feed whose stored rows are still to be read: nothing is decided yet.
@@ -305,7 +301,11 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        attached.root = snapshot.root_turn.as_ref().map(Root::of);
+        attached.show_root(snapshot.root_turn.as_ref());
+        if let Feed::Hydrating { hydration, .. } = &mut attached.feed {
+            let asked = snapshot.interactions.pending.iter();
+            hydration.asked = asked.map(Pending::of).collect();
+        }
         let Some(turn) = &mut attached.turn else {
             return;
         };
@@ -316,14 +316,6 @@ impl Maka {
         {
             turn.seen_as_root = true;
             turn.told(root);
-        }
-        if let Feed::Hydrating { hydration, .. } = &mut attached.feed {
-            let asked = snapshot
-                .interactions
-                .pending
-                .iter()
-                .find(|i| i.turn_id == turn.id);
-            hydration.asked = asked.map(|interaction| interaction.request.kind.to_string());
         }
     }
 }

@@ -4,7 +4,8 @@
 //! (`calls`), feeds and their recovery (`feed`), frames (`frames`), stored rows
 //! (`transcript`, `reading`), turns (`turn`, `turns`), attachments (`parcel`, `looking`,
 //! `upload`, `delivery`, `steering`), sessions (`catalog`, `remove`), their options
-//! (`options`, `configure`, `models`).
+//! (`options`, `configure`, `models`), questions to the user (`interactions`, `questions`,
+//! `forms`).
 //!
 //! Invariant: whatever the Host sends, or fails to send, every command is answered.
 
@@ -18,12 +19,15 @@ mod catalog;
 mod configure;
 mod delivery;
 mod feed;
+pub mod forms;
 mod frames;
+mod interactions;
 mod link;
 mod looking;
 mod models;
 mod options;
 mod parcel;
+pub mod questions;
 mod reading;
 mod remove;
 mod steering;
@@ -207,6 +211,11 @@ impl Maka {
             } => self.steer(cx, session, ticket, content),
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
+            Command::Answer {
+                session,
+                dialog,
+                reply,
+            } => self.reply(cx, session, &dialog, &reply),
             Command::Close { session, ticket } => self.close(cx, session, ticket),
             Command::Configure {
                 ticket,
@@ -401,6 +410,14 @@ impl Maka {
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
             Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
             Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
+            Purpose::Interaction {
+                session,
+                interaction,
+            } => self.interaction(cx, session, &interaction, answer),
+            Purpose::Answer {
+                session,
+                interaction,
+            } => self.answer_told(cx, session, &interaction, answer),
             Purpose::Plan {
                 session,
                 proposed,
@@ -489,7 +506,7 @@ impl Maka {
 }
 
 /// Every operation that Airlock may send, for the tests of the wire.
-pub const OPERATIONS: [&str; 15] = [
+pub const OPERATIONS: [&str; 17] = [
     op::STATUS,
     op::CREATE,
     op::CATALOG,
@@ -505,4 +522,6 @@ pub const OPERATIONS: [&str; 15] = [
     op::STOP,
     op::INGEST,
     op::SUBMIT,
+    op::INTERACTION,
+    op::ANSWER,
 ];

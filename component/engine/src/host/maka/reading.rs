@@ -20,6 +20,7 @@ use crate::projection::{Call, Speaker, ToolFact};
 
 use super::calls::Purpose;
 use super::feed::Feed;
+use super::interactions::Pending;
 use super::results;
 use super::transcript::{Overlay, Rising};
 use super::turn::{Ended, Finale};
@@ -56,8 +57,8 @@ pub struct Hydration {
     /// Ids of overlay rows: they stand for the durable rows of the same id.
     overlaid: BTreeSet<String>,
     rows: Vec<String>,
-    /// A question to the user was pending.
-    pub asked: Option<String>,
+    /// Questions to the user that were pending.
+    pub asked: Vec<Pending>,
     /// The stored end of our turn, if one was read.
     ended: Option<Ended>,
 }
@@ -438,12 +439,6 @@ impl Maka {
             return;
         };
         let is_root = turn.seen_as_root;
-        if let Some(kind) = hydration.asked
-            && turn.observed()
-            && turn.ended.is_none()
-        {
-            return self.feed_failed(cx, key, failure::unsupported_interaction(&kind));
-        }
         // The turn is not the session's root any more: then its end is stored, or the
         // snapshot and the rows do not fit together yet.
         if is_root && turn.ended.is_none() && !self.root_is_ours(key) {
@@ -456,6 +451,7 @@ impl Maka {
                 None => return self.recover(cx, key, "projection_revision_invalid"),
             }
         }
+        self.heed(cx, key, hydration.asked);
         self.progress(cx, key);
         self.replay_held(cx, key, number, frames.into_iter());
     }

@@ -6,8 +6,8 @@
 
 mod files;
 mod formats;
-mod object;
-mod pretty;
+pub(super) mod object;
+pub(super) mod pretty;
 mod preview;
 
 pub use files::places;

@@ -209,6 +209,8 @@ impl Maka {
             "sessionId": attached.session_id, "turnId": root.turn_id, "runId": root.run_id
         };
         attached.foreign_stops += 1;
+        let turn_id = root.turn_id.clone();
+        self.fence(cx, key, &turn_id);
         let purpose = Purpose::StopForeign { session: key };
         self.call(cx, op::STOP, input, purpose, Some(limits::MAKA_STOP_MS));
     }
@@ -264,6 +266,7 @@ impl Maka {
 
     /// Does what is due for the session's turn, until a fact is missing.
     pub(super) fn progress(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        self.fence_stopped(cx, key);
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
@@ -285,6 +288,15 @@ impl Maka {
             }
             Step::Reread => self.read_on(cx, key),
             Step::Settle(outcome) => self.settle(cx, key, outcome),
+        }
+    }
+
+    /// A turn that is to end asks nothing more.
+    fn fence_stopped(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let turn = self.feeds.get(&key).and_then(|it| it.turn.as_ref());
+        if let Some(turn) = turn.filter(|it| it.dispatched() && !matches!(it.stop, Stop::No)) {
+            let turn_id = turn.id.clone();
+            self.fence(cx, key, &turn_id);
         }
     }
 
@@ -318,6 +330,7 @@ impl Maka {
         if !matches!(attached.feed, Feed::Live) {
             self.detach(cx, key);
         }
+        self.forget_turn(cx, key, &turn.id);
         let _fine = cx.tell(
             key,
             Fact::Settled {

@@ -2,6 +2,7 @@
 //! incompatible change raises the epoch. Everything outside takes the names from here.
 
 pub mod epoch39;
+pub mod form;
 mod lane;
 
 pub use epoch39 as current;

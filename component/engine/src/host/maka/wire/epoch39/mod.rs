@@ -24,7 +24,10 @@ pub use aside::{
 };
 pub use catalog::{Catalog, CatalogItem, Model, ModelItem, Models, RelayProfile, Workspace};
 pub use feed::{Bootstrap, Delta, Event, Opened, Record, Snapshot, Turn};
-pub use interaction::{Interaction, InteractionRequest, Interactions};
+pub use interaction::{
+    ClientCapability, Interaction, InteractionKind, InteractionOutcome, Interactions, Permission,
+    PermissionPrompt, Question, QuestionOption, Questions, SandboxBoundary, interaction_kind,
+};
 pub use options::{
     COLLABORATION_MODES, CONFLICT, Changed, ORCHESTRATION_MODES, PERMISSION_MODES, THINKING_LEVELS,
 };
@@ -205,6 +208,10 @@ pub mod op {
     pub const SUBMIT: &str = "turn.message.submit";
     /// Upload an attachment.
     pub const INGEST: &str = "artifact.ingest";
+    /// How is a question to the user?
+    pub const INTERACTION: &str = "interaction.query";
+    /// Answer a question to the user.
+    pub const ANSWER: &str = "interaction.answer";
 }
 
 /// An error answer of an operation.

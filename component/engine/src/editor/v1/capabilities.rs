@@ -1,0 +1,39 @@
+//! What a client of ACP v1 says that it can do.
+//!
+//! Pure. Invariant: what is absent, `null` or not understood is not offered (V1-3).
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::editor::Client;
+
+#[derive(Default, Deserialize)]
+struct Capabilities<'a> {
+    #[serde(borrow, default)]
+    elicitation: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Elicitation<'a> {
+    #[serde(borrow, default)]
+    form: Option<&'a RawValue>,
+}
+
+/// Reads `clientCapabilities`.
+pub fn read(text: Option<&RawValue>) -> Client {
+    let capabilities: Capabilities<'_> = object(text).unwrap_or_default();
+    let elicitation: Elicitation<'_> = object(capabilities.elicitation).unwrap_or_default();
+    Client {
+        forms: elicitation.form.is_some_and(is_object),
+    }
+}
+
+fn object<'a, T: Deserialize<'a>>(text: Option<&'a RawValue>) -> Option<T> {
+    let text = text.filter(|text| is_object(text))?;
+    serde_json::from_str(text.get()).ok()
+}
+
+/// A struct also reads from an array; capabilities are objects.
+fn is_object(text: &RawValue) -> bool {
+    text.get().starts_with('{')
+}
