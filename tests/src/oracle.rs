@@ -144,6 +144,9 @@ impl Oracle {
     }
 }
 
+/// Takes a request back.
+const CANCEL: &str = "$/cancel_request";
+
 /// Results of methods that are no part of ACP, which leaves their shape to both sides.
 fn extension(method: &str, result: &Value, line: &str) {
     let shapes = match method {
@@ -156,8 +159,6 @@ fn extension(method: &str, result: &Value, line: &str) {
     };
     assert!(shapes.contains(result), "not a result of {method}: {line}");
 }
-/// Takes a request back.
-const CANCEL: &str = "$/cancel_request";
 
 /// Stands for the method of a line that has none.
 const NO_METHOD: &str = "?";

@@ -145,61 +145,6 @@ fn given_prompts_at_the_hosts_limits_when_sent_then_they_go_and_one_byte_more_is
     });
 }
 
-/// R8 and 16.1: sessions cost no feed; the 17th feed is the Host's to refuse; closing a
-/// session frees one.
-#[test]
-fn given_seventeen_sessions_when_all_are_prompted_then_one_is_told_the_limit_and_a_close_frees_a_feed()
- {
-    each_way(|scene| {
-        let mut sessions = vec![scene.session.clone()];
-        for _ in 1..17 {
-            let id = scene
-                .desk
-                .request("session/new", &json!({ "cwd": "/w", "mcpServers": [] }));
-            scene.settle();
-            let made = scene.answer(id).unwrap();
-            let (_, result) = made.split_once(' ').unwrap();
-            let result: Value = serde_json::from_str(result).unwrap();
-            sessions.push(result["sessionId"].as_str().unwrap().to_owned());
-        }
-        assert_eq!(scene.count("subscription.open"), 0);
-        for (at, session) in sessions.iter().enumerate() {
-            scene.session.clone_from(session);
-            if at < 16 {
-                let turn = scene.running("hello");
-                scene.now(&turn, "completed");
-                assert_eq!(
-                    scene.answer(turn.prompt),
-                    Some(format!("{} end_turn", turn.prompt))
-                );
-            } else {
-                let prompt = scene.prompt("hello");
-                let asked = scene.asked("subscription.open");
-                scene.error(
-                    &asked,
-                    "operation_conflict",
-                    "Runtime Host connection subscription limit reached",
-                );
-                let told = scene.answer(prompt).unwrap();
-                assert!(
-                    told.contains(r#""operation":"subscription.open","code":"operation_conflict""#),
-                    "{told}"
-                );
-            }
-        }
-        scene.session.clone_from(&sessions[0]);
-        scene.close();
-        assert_eq!(scene.count("subscription.close"), 1);
-        scene.session.clone_from(&sessions[16]);
-        let turn = scene.running("again");
-        scene.now(&turn, "completed");
-        assert_eq!(
-            scene.answer(turn.prompt),
-            Some(format!("{} end_turn", turn.prompt))
-        );
-    });
-}
-
 /// Two sessions on one connection: what happens to one is nothing to the other.
 #[test]
 fn given_two_running_turns_when_one_feed_breaks_and_is_cancelled_then_the_other_goes_on() {

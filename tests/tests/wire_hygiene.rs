@@ -139,8 +139,8 @@ fn given_any_version_when_initialized_then_the_answer_is_1_and_a_second_initiali
         assert_eq!(
             said[0]["result"],
             json!({ "protocolVersion": 1, "authMethods": [],
-                "agentCapabilities": { "promptCapabilities": { "image": true, "embeddedContext": true },
-                    "sessionCapabilities": { "list": {}, "close": {}, "delete": {} } },
+                "agentCapabilities": { "loadSession": true, "promptCapabilities": { "image": true, "embeddedContext": true },
+                    "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "delete": {} } },
                 "agentInfo": { "name": "airlock", "title": "Airlock", "version": "0.0.0" },
                 "_meta": { "steering": { "supported": true } } })
         );
@@ -329,7 +329,7 @@ fn given_unknown_methods_and_notifications_when_sent_then_requests_are_refused_a
  {
     let mut desk = initialized();
     for method in [
-        "session/load",
+        "session/fork",
         "session/set_model",
         "authenticate",
         "nonsense",

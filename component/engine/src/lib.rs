@@ -181,6 +181,9 @@ impl Call<'_> {
                 Some(FileOwner::MakaList(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, Some(arrival)));
                 }
+                Some(FileOwner::MakaLoad(load)) => {
+                    self.host(|maka, cx| maka.load_folder(cx, load, Some(arrival)));
+                }
                 Some(FileOwner::MakaParcel(parcel)) => {
                     self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, Some(arrival)));
                 }
@@ -295,6 +298,9 @@ impl Call<'_> {
             Origin::File(handle) => match self.core.file_owner(handle) {
                 Some(FileOwner::MakaList(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, None));
+                }
+                Some(FileOwner::MakaLoad(load)) => {
+                    self.host(|maka, cx| maka.load_folder(cx, load, None));
                 }
                 Some(FileOwner::MakaParcel(parcel)) => {
                     self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, None));

@@ -35,6 +35,13 @@ pub const MAKA_IN_FLIGHT: u64 = 64;
 /// Of those, how many are kept free for stops, closes and queries of a turn, so that a
 /// flood of ordinary requests never delays a cancel (decision).
 pub const MAKA_CONTROL_SLOTS: u64 = 4;
+/// Feeds that the Host holds for one connection; one more is refused.
+pub const MAKA_FEEDS: u64 = 16;
+/// Sessions of which a failed `session/load` is remembered, so that the next one goes on
+/// where it broke off.
+pub const MAKA_TOLD_MARKS: u64 = 64;
+/// Milliseconds until a lost feed of a session in which nothing runs is tried again.
+pub const MAKA_LOOK_AGAIN_MS: u64 = 30_000;
 /// Bytes of a turn's text.
 pub const MAKA_TURN_TEXT: u64 = 48 << 10;
 /// Bytes of a turn's whole content, encoded.
@@ -100,15 +107,6 @@ pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.
 pub const MAKA_STOP_MS: u64 = 30_000;
 
-/// Revisions of a session on which a change of it is tried.
-pub const MAKA_CHANGES: u64 = 3;
-/// Milliseconds that a change of a session may take on a connection that lives (decision);
-/// after that nobody can say whether it was made.
-pub const MAKA_CHANGE_MS: u64 = 30_000;
-/// Models that are offered; a list that nobody can look through helps nobody (decision).
-pub const MAKA_MODELS: u64 = 512;
-/// Pages of the connection catalog that are read for them, of 128 items (decision).
-pub const MAKA_MODEL_PAGES: u64 = 64;
 /// Questions to the user that wait at once, a session; also how many outcomes are remembered
 /// so that each is shown once.
 pub const MAKA_INTERACTIONS: u64 = 16;
@@ -121,6 +119,15 @@ pub const MAKA_QUESTION_ANSWER: u64 = 2048;
 /// Characters of one text that an editor is told to allow at most.
 pub const MAKA_QUESTION_SHOWN: u64 = 512;
 
+/// Revisions of a session on which a change of it is tried.
+pub const MAKA_CHANGES: u64 = 3;
+/// Milliseconds that a change of a session may take on a connection that lives (decision);
+/// after that nobody can say whether it was made.
+pub const MAKA_CHANGE_MS: u64 = 30_000;
+/// Models that are offered; a list that nobody can look through helps nobody (decision).
+pub const MAKA_MODELS: u64 = 512;
+/// Pages of the connection catalog that are read for them, of 128 items (decision).
+pub const MAKA_MODEL_PAGES: u64 = 64;
 /// Milliseconds that names of models and sessions may take; they are not needed.
 pub const MAKA_MODELS_MS: u64 = 2_000;
 /// Milliseconds between a change of a session and the question for its name.

@@ -43,6 +43,8 @@ pub enum Due {
 pub enum FileOwner {
     /// The Maka module's listing, for the folder filter.
     MakaList(u64),
+    /// The Maka module's load, for the folder.
+    MakaLoad(u64),
     /// The Maka module's parcel of attachments.
     MakaParcel(u64),
 }

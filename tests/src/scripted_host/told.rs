@@ -37,6 +37,9 @@ pub fn editor(message: &Value) -> String {
         "agent_message_chunk" => {
             format!("says {}: {}", text("messageId"), update["content"]["text"])
         }
+        "user_message_chunk" => {
+            format!("asks {}: {}", text("messageId"), update["content"]["text"])
+        }
         "agent_thought_chunk" => format!(
             "thinks {}: {}",
             text("messageId"),
@@ -111,6 +114,8 @@ pub fn host(frame: &Value) -> String {
             text("cursor"),
             text("throughSequence")
         ),
+        "interaction.query" => format!("look {}", text("interactionId")),
+        "interaction.answer" => format!("answer {} {}", text("interactionId"), input["answer"]),
         "turn.message.submit" => {
             format!("submit {} {}", text("placement"), input["content"]["text"])
         }
@@ -127,8 +132,6 @@ pub fn host(frame: &Value) -> String {
             };
             format!("ingest {}{more}", text("kind"))
         }
-        "interaction.query" => format!("look {}", text("interactionId")),
-        "interaction.answer" => format!("answer {} {}", text("interactionId"), input["answer"]),
         "host.status" | "connection.catalog.query" => operation.to_owned(),
         _ => format!("{operation} {input}"),
     }

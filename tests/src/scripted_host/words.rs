@@ -176,3 +176,8 @@ pub fn tool_result(turn: &str, id: &str, text: &str) -> Value {
     json!({ "type": "tool_result", "id": format!("{id}-result"), "turnId": turn, "ts": 1, "toolUseId": id,
             "isError": false, "content": { "kind": "text", "text": text } })
 }
+
+/// A `user` row.
+pub fn user(turn: &str, id: &str, text: &str) -> Value {
+    json!({ "type": "user", "id": id, "turnId": turn, "ts": 1, "text": text })
+}

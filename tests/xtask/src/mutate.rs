@@ -80,6 +80,41 @@ const TABLE: &[Mutation] = &[
         to: "(Some(failure), None) => self.editor.refuse(core, ticket, &refusal(failure)),\n            (_, Some(session_id))",
         tests: &["delete"],
     },
+    Mutation {
+        rule: "fence: a turn that is being stopped asks nothing more",
+        file: "component/engine/src/host/maka/turns.rs",
+        from: "        self.fence_stopped(cx, key);\n",
+        to: "",
+        tests: &["dialogs_void"],
+    },
+    Mutation {
+        rule: "to turn away is no answer",
+        file: "component/engine/src/session/dialogs.rs",
+        from: "if matches!(reply, Reply::Cancelled) && !dialog.cancel_is_answer {",
+        to: "if false {",
+        tests: &["dialogs"],
+    },
+    Mutation {
+        rule: "card first: a question waits until its card is out",
+        file: "component/engine/src/session/dialogs.rs",
+        from: "        if self.editor.slow() {\n            return;\n        }\n",
+        to: "",
+        tests: &["dialogs_void"],
+    },
+    Mutation {
+        rule: "identity: what the Host confirms is what it showed",
+        file: "component/engine/src/host/maka/interactions.rs",
+        from: "            && json::same(&self.request, told.request)\n",
+        to: "",
+        tests: &["dialogs_invalid"],
+    },
+    Mutation {
+        rule: "another client's question is left to it",
+        file: "component/engine/src/host/maka/interactions.rs",
+        from: "        ours && !known",
+        to: "        (ours || true) && !known",
+        tests: &["dialogs_void"],
+    },
 ];
 
 /// Runs the table.

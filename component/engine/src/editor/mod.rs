@@ -32,6 +32,12 @@ pub enum Ask {
     Initialize { requested: u16, client: Client },
     /// `session/new`.
     New { cwd: String },
+    /// `session/load`, which shows the past (`replay`), or `session/resume`, which does not.
+    Load {
+        session_id: String,
+        cwd: String,
+        replay: bool,
+    },
     /// `session/list`.
     List {
         cwd: Option<String>,
@@ -68,26 +74,6 @@ pub enum Tell {
     CancelRequest { id: String },
 }
 
-/// What a message for a running turn is to do when none runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum WhenIdle {
-    /// Start one.
-    StartTurn,
-    /// Nothing; the answer says so.
-    SaySo,
-}
-
-/// What became of a message for a running turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steered {
-    /// The turn has it.
-    Running,
-    /// It started a turn.
-    NewTurn,
-    /// Nothing: no turn runs.
-    NoTurn,
-}
-
 /// What the client can do besides what every client can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
@@ -107,6 +93,26 @@ pub enum Waiter {
 struct Open {
     waiter: Waiter,
     asked: v1::questions::Asked,
+}
+
+/// What a message for a running turn is to do when none runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenIdle {
+    /// Start one.
+    StartTurn,
+    /// Nothing; the answer says so.
+    SaySo,
+}
+
+/// What became of a message for a running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steered {
+    /// The turn has it.
+    Running,
+    /// It started a turn.
+    NewTurn,
+    /// Nothing: no turn runs.
+    NoTurn,
 }
 
 /// How a prompt ended well.
@@ -178,6 +184,11 @@ impl Editor {
     ) {
         let result = v1::answers::created(session_id, options, about);
         self.answer(core, ticket, &result);
+    }
+
+    /// Answers `session/load` and `session/resume`.
+    pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
+        self.answer(core, ticket, &v1::answers::loaded(options));
     }
 
     /// Answers `session/list`.

@@ -4,6 +4,7 @@
 pub mod dialog;
 pub mod maka;
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::admission::Content;
 use crate::json::Object;
 use crate::plumbing::Core;
-use crate::projection::{Speaker, ToolFact};
+use crate::projection::{End, Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
@@ -33,6 +34,18 @@ pub enum Command {
         cwd: Option<String>,
         cursor: Option<String>,
     },
+    /// Take in a stored session in this folder: look at everything that happens in it from
+    /// now on, and with `replay` tell everything that happened before. Answered with
+    /// [`Fact::Loaded`] or [`Fact::Refused`].
+    Load {
+        session: SessionKey,
+        session_id: String,
+        ticket: Ticket,
+        cwd: String,
+        replay: bool,
+    },
+    /// Nobody waits for [`Command::Load`] of this session any more.
+    Abandon { session: SessionKey },
     /// Start a turn. Answered with facts about it and, once, [`Fact::Settled`].
     Start {
         session: SessionKey,
@@ -92,6 +105,24 @@ pub enum Fact<'a> {
         cwd: String,
         about: Option<Object>,
     },
+    /// A session was taken in, and everything that was asked for was told.
+    Loaded {
+        ticket: Ticket,
+        title: String,
+        options: Option<Options>,
+    },
+    /// A turn of another client is told from here on. With `silent`, what comes before
+    /// [`Fact::Seeded`] is known, but not to be shown.
+    Began { turn_id: &'a str, silent: bool },
+    /// What is told from here on is to be shown.
+    Seeded,
+    /// Something about a turn that is over, from the store: told once, and whole.
+    Past {
+        turn_id: &'a str,
+        fact: Box<Fact<'a>>,
+    },
+    /// Nothing more comes of the turn that [`Fact::Past`] was about.
+    PastOver { end: End },
     /// A page of sessions.
     Listed { ticket: Ticket, page: ListPage },
     /// A command came to nothing.
@@ -118,16 +149,16 @@ pub enum Fact<'a> {
     },
     /// Something about a tool.
     Tool(ToolFact<'a>),
-    /// A message for the running turn arrived there, or started a turn at the Host.
-    Steered { ticket: Ticket, running: bool },
-    /// A message for the running turn came too late and was not sent.
-    Unsteered { ticket: Ticket, content: Content },
     /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
     /// [`Fact::Withdrawn`] comes first.
     Asks { dialog: Dialog },
     /// The question needs no answer any more.
     Withdrawn { dialog: &'a str },
-    /// The session's turn is over.
+    /// A message for the running turn arrived there, or started a turn at the Host.
+    Steered { ticket: Ticket, running: bool },
+    /// A message for the running turn came too late and was not sent.
+    Unsteered { ticket: Ticket, content: Content },
+    /// The session's turn is over, ours or another client's.
     Settled { turn_id: &'a str, outcome: Outcome },
     /// The steps of the work; all of them.
     Plan { entries: Vec<PlanEntry> },

@@ -38,6 +38,8 @@ use tool::Tool;
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Speaker {
+    /// The user, in turns that this editor did not ask for.
+    User,
     /// The agent, to the user.
     Agent,
     /// The agent, to itself.
@@ -109,6 +111,7 @@ pub struct Projection {
     messages: Vec<Message>,
     answers: BTreeMap<String, u32>,
     thoughts: BTreeMap<String, u32>,
+    asked: BTreeMap<String, u32>,
     tools: Vec<Tool>,
     tool_ids: BTreeMap<String, u32>,
     /// What waits to be drained, in the order in which it began to wait.
@@ -138,6 +141,7 @@ impl Projection {
             messages: Vec::new(),
             answers: BTreeMap::new(),
             thoughts: BTreeMap::new(),
+            asked: BTreeMap::new(),
             tools: Vec::new(),
             tool_ids: BTreeMap::new(),
             pending: Vec::new(),
@@ -270,6 +274,12 @@ impl Projection {
         self.held_text + self.held_cards
     }
 
+    /// Whether another tool might not fit any more.
+    pub fn nearly_full(&self) -> bool {
+        self.tools.len() as u64 >= limits::PROMPT_TOOLS
+            || self.retained + 2 * limits::TOOL_UNITS > limits::PROMPT_TOOL_UNITS
+    }
+
     /// Why the turn can no longer be shown, once it cannot.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
@@ -298,6 +308,7 @@ impl Projection {
         let ids = match speaker {
             Speaker::Agent => &mut self.answers,
             Speaker::Thought => &mut self.thoughts,
+            Speaker::User => &mut self.asked,
         };
         // Nearly always it is the newest message that grows.
         let newest = self.messages.last();

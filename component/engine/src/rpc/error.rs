@@ -17,6 +17,8 @@ pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 /// Everything else.
 pub const INTERNAL: i32 = -32603;
+/// A request that the editor does not want an answer to any more.
+pub const CANCELLED: i32 = -32800;
 /// A session, or a file, that is not there.
 pub const NOT_FOUND: i32 = -32002;
 
@@ -68,6 +70,11 @@ impl RpcError {
             "This session is not open here. Create it with session/new first.",
             object! {"reason": "unknown_session", "sessionId": id},
         )
+    }
+
+    /// As `$/cancel_request` asks.
+    pub fn cancelled() -> RpcError {
+        RpcError::new(CANCELLED, "The request was cancelled.")
     }
 
     /// The adapter is about to end.

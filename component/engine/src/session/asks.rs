@@ -8,6 +8,7 @@ use crate::host::{Command, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::{RpcError, Ticket};
 
+use super::load::Load;
 use super::prompt::Waiting;
 use super::{Sessions, State};
 
@@ -20,6 +21,20 @@ impl Sessions {
                 self.editor.welcome(core, ticket, requested, agent);
             }
             Ask::New { cwd } => self.commands.push_back(Command::Create { ticket, cwd }),
+            Ask::Load {
+                session_id,
+                cwd,
+                replay,
+            } => {
+                let load = Load {
+                    ticket,
+                    session_id,
+                    cwd,
+                    replay,
+                    key: None,
+                };
+                self.load(core, load);
+            }
             Ask::List { cwd, cursor } => {
                 self.commands.push_back(Command::List {
                     ticket,
@@ -46,10 +61,13 @@ impl Sessions {
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
             },
-            Ask::Close { session_id } => match self.owned.remove(&session_id) {
-                Some(key) => self.close(core, key, ticket),
-                None => self.close_again(core, &session_id, ticket),
-            },
+            Ask::Close { session_id } => {
+                let making = self.close_loads(core, &session_id);
+                match self.owned.remove(&session_id).or(making) {
+                    Some(key) => self.close(core, key, ticket),
+                    None => self.close_again(core, &session_id, ticket),
+                }
+            }
             Ask::Delete { session_id } => self.delete(core, session_id, ticket),
             Ask::Configure {
                 session_id,
@@ -72,6 +90,8 @@ impl Sessions {
                 };
                 if let Some(key) = self.of_ticket(ticket) {
                     self.cancel_prompt(core, key, ticket);
+                } else {
+                    self.cancel_load(core, ticket);
                 }
             }
         }
@@ -93,7 +113,9 @@ impl Sessions {
             self.editor
                 .stopped(core, waiting.ticket, StopReason::Cancelled);
         }
-        if let Some(prompt) = &mut session.running {
+        if let Some(prompt) = &mut session.running
+            && prompt.ticket().is_some()
+        {
             prompt.cancel();
             self.commands.push_back(Command::Stop { session: key });
         }
@@ -107,7 +129,7 @@ impl Sessions {
             return;
         };
         if let Some(prompt) = &mut session.running
-            && prompt.ticket() == ticket
+            && prompt.ticket() == Some(ticket)
         {
             prompt.cancel();
             self.commands.push_back(Command::Stop { session: key });

@@ -13,7 +13,8 @@ use super::{Sessions, State};
 
 impl Sessions {
     pub(super) fn delete(&mut self, core: &mut Core<'_>, session_id: String, ticket: Ticket) {
-        if let Some(key) = self.owned.remove(&session_id) {
+        let making = self.close_loads(core, &session_id);
+        if let Some(key) = self.owned.remove(&session_id).or(making) {
             self.deleting.insert(ticket, session_id);
             return self.close(core, key, ticket);
         }

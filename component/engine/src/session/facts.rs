@@ -102,6 +102,32 @@ impl Listener for Sessions {
                 self.editor
                     .created(core, ticket, &session_id, options.as_ref(), about);
             }
+            Fact::Loaded {
+                ticket,
+                title,
+                options,
+            } => self.loaded(core, ticket, title, options.as_ref()),
+            Fact::Began { turn_id, silent } => {
+                if let Some(key) = session {
+                    self.began(key, turn_id, silent);
+                }
+            }
+            Fact::Seeded => {
+                let session = session.and_then(|key| self.open.get_mut(&key));
+                if let Some(turn) = session.and_then(|it| it.running.as_mut()) {
+                    turn.seeded();
+                }
+            }
+            Fact::Past { turn_id, fact } => {
+                if let Some(key) = session {
+                    self.past(core, key, turn_id, *fact);
+                }
+            }
+            Fact::PastOver { end } => {
+                if let Some(key) = session {
+                    self.past_over(core, key, end);
+                }
+            }
             Fact::Options(options) => {
                 if let Some(key) = session {
                     self.options_are(core, key, &options);
@@ -114,6 +140,7 @@ impl Listener for Sessions {
             } => self.configured(core, session, ticket, by, &options),
             Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
+            Fact::Refused { ticket, failure } if self.load_refused(core, ticket, &failure) => {}
             Fact::Steered { ticket, running } => {
                 let steered = if running {
                     Steered::Running
@@ -135,6 +162,7 @@ impl Listener for Sessions {
                 let session = session.and_then(|key| self.open.remove(&key));
                 self.closed(core, ticket, failure.as_ref());
                 if let Some(Session {
+                    id,
                     state: State::Closing { again },
                     ..
                 }) = session
@@ -142,6 +170,7 @@ impl Listener for Sessions {
                     for ticket in again {
                         self.closed(core, ticket, failure.as_ref());
                     }
+                    self.next_load(&id);
                 }
             }
             Fact::Ended => {}
@@ -179,9 +208,12 @@ impl Sessions {
             Err(failure) => {
                 core.note(
                     Level::Warn,
-                    format!("the turn cannot be shown ({failure:?}): stopping it"),
+                    format!("the turn cannot be shown any more ({failure:?})"),
                 );
-                self.commands.push_back(Command::Stop { session: key });
+                // Another client's turn is not ours to stop.
+                if prompt.ticket().is_some() {
+                    self.commands.push_back(Command::Stop { session: key });
+                }
             }
         }
         if prompt.held() > limits::HELD_TEXT && session.feed == Feed::Flowing {
@@ -226,7 +258,7 @@ impl Sessions {
             Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
             Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
-        let showing = session.state == State::Owned && !self.ending;
+        let showing = !session.closing() && !self.ending;
         let finished = if prompt.unshowable().is_none() {
             prompt.finish(end)
         } else {
@@ -235,8 +267,12 @@ impl Sessions {
         if showing && prompt.unshowable().is_none() {
             prompt.show_all(core, &mut self.editor, &session.id);
         }
-        session.feed = Feed::Flowing;
-        let ticket = prompt.ticket();
+        if core::mem::replace(&mut session.feed, Feed::Flowing) == Feed::Paused {
+            self.commands.push_back(Command::Resume { session: key });
+        }
+        let Some(ticket) = prompt.ticket() else {
+            return self.next(core, key);
+        };
         if prompt.cancelled() {
             self.editor.stopped(core, ticket, StopReason::Cancelled);
         } else if let Some(failure) = prompt.unshowable().or(finished.err()) {
@@ -287,7 +323,7 @@ impl Sessions {
 }
 
 /// A Host's refusal, as the editor gets it (Maka adapter, section 4.2).
-fn refusal(failure: &host::Failure) -> RpcError {
+pub(super) fn refusal(failure: &host::Failure) -> RpcError {
     let code = if failure.rejected {
         error::INVALID_PARAMS
     } else {

@@ -9,7 +9,9 @@ mod asks;
 mod delete;
 mod dialogs;
 mod facts;
+mod load;
 pub mod options;
+mod past;
 mod prompt;
 mod steering;
 
@@ -25,7 +27,9 @@ use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
 use dialogs::Dialogs;
+use load::Load;
 use options::Told;
+use past::Past;
 use prompt::{Prompt, Waiting};
 
 /// All conversations of one connection.
@@ -38,6 +42,8 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// `session/load` and `session/resume` without an answer, the first to come first.
+    loads: VecDeque<Load>,
     /// Messages for running turns that have no answer yet.
     steers: BTreeMap<Ticket, WhenIdle>,
     /// Requests that wait for a session to be closed before it is deleted.
@@ -53,8 +59,11 @@ struct Session {
     title: String,
     /// Its folder, for relative paths.
     cwd: String,
+    /// The turn that is shown: of a prompt of ours, or of another client.
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
+    /// A turn of the past that is being shown.
+    past: Option<Past>,
     dialogs: Dialogs,
     state: State,
     feed: Feed,
@@ -64,6 +73,8 @@ struct Session {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
+    /// A load makes it; the editor may not use it yet.
+    Loading,
     /// The editor may use it.
     Owned,
     /// `session/close` waits for what still runs; with those that asked for it again.
@@ -76,6 +87,13 @@ enum Feed {
     Flowing,
     /// Given up for a slow editor, to be read again later.
     Paused,
+}
+
+impl Session {
+    /// Whether `session/close` has come: nothing more is shown.
+    fn closing(&self) -> bool {
+        matches!(self.state, State::Closing { .. })
+    }
 }
 
 impl Sessions {
@@ -93,6 +111,7 @@ impl Sessions {
                 prompt.cancel();
             }
         }
+        self.refuse_waiting_loads(core);
         self.commands.push_back(Command::Shutdown);
     }
 
@@ -125,11 +144,18 @@ impl Sessions {
         }
     }
 
-    /// Takes a session in.
+    /// Takes a session in that was just made.
     fn adopt(&mut self, id: String, title: String, cwd: String, told: Told) {
+        let key = self.insert(id.clone(), title, cwd, State::Owned);
+        self.owned.insert(id, key);
+        if let Some(session) = self.open.get_mut(&key) {
+            session.told = told;
+        }
+    }
+
+    fn insert(&mut self, id: String, title: String, cwd: String, state: State) -> SessionKey {
         let key = self.next_key;
         self.next_key += 1;
-        self.owned.insert(id.clone(), key);
         self.open.insert(
             key,
             Session {
@@ -139,11 +165,13 @@ impl Sessions {
                 running: None,
                 waiting: VecDeque::new(),
                 dialogs: Dialogs::default(),
-                state: State::Owned,
+                past: None,
+                state,
                 feed: Feed::Flowing,
-                told,
+                told: Told::default(),
             },
         );
+        key
     }
 
     /// Starts the next waiting prompt, if none runs.
@@ -167,6 +195,22 @@ impl Sessions {
         });
     }
 
+    /// A turn of another client is shown from here on. A prompt of ours that the Host module
+    /// has not taken yet waits behind it.
+    fn began(&mut self, key: SessionKey, turn_id: &str, silent: bool) {
+        let Some(session) = self.open.get_mut(&key).filter(|it| !it.closing()) else {
+            return;
+        };
+        let starts = |it: &Command| matches!(it, Command::Start { session, .. } if *session == key);
+        if let Some(at) = self.commands.iter().position(starts)
+            && let Some(Command::Start { content, .. }) = self.commands.remove(at)
+            && let Some(ticket) = session.running.as_ref().and_then(Prompt::ticket)
+        {
+            session.waiting.push_front(Waiting { ticket, content });
+        }
+        session.running = Some(Prompt::foreign(turn_id, &session.cwd, silent));
+    }
+
     /// The session whose running or waiting prompt has this ticket.
     fn of_ticket(&self, ticket: Ticket) -> Option<SessionKey> {
         self.open
@@ -175,7 +219,7 @@ impl Sessions {
                 session
                     .running
                     .as_ref()
-                    .is_some_and(|prompt| prompt.ticket() == ticket)
+                    .is_some_and(|prompt| prompt.ticket() == Some(ticket))
                     || session
                         .waiting
                         .iter()

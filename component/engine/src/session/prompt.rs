@@ -1,4 +1,5 @@
-//! One running prompt: what its turn has shown, and what will become of it.
+//! One running turn, of a prompt or of another client: what it has shown, and what will
+//! become of it.
 
 use alloc::string::{String, ToString};
 
@@ -19,10 +20,11 @@ pub struct Waiting {
     pub content: Content,
 }
 
-/// A running prompt.
+/// A running prompt, or a turn of another client.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Prompt {
-    ticket: Ticket,
+    /// Its request; another client's turn has none.
+    ticket: Option<Ticket>,
     turn_id: String,
     projection: Projection,
     fate: Fate,
@@ -31,6 +33,8 @@ pub struct Prompt {
 /// What will become of it. Cancelling wins over every failure.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 enum Fate {
+    /// What comes is known to the editor, or not to be shown.
+    Seeding,
     /// It runs.
     Open,
     /// What the Host sent cannot be shown: the turn is being stopped.
@@ -43,15 +47,33 @@ impl Prompt {
     /// Before anything was asked of the Host.
     pub fn new(ticket: Ticket, turn_id: &str, cwd: &str) -> Prompt {
         Prompt {
-            ticket,
+            ticket: Some(ticket),
             turn_id: turn_id.to_string(),
             projection: Projection::new(turn_id).within(cwd),
             fate: Fate::Open,
         }
     }
 
-    /// Its request.
-    pub fn ticket(&self) -> Ticket {
+    /// A turn of another client; with `silent`, nothing is shown before [`Prompt::seeded`].
+    pub fn foreign(turn_id: &str, cwd: &str, silent: bool) -> Prompt {
+        Prompt {
+            ticket: None,
+            turn_id: turn_id.to_string(),
+            projection: Projection::new(turn_id).within(cwd),
+            fate: if silent { Fate::Seeding } else { Fate::Open },
+        }
+    }
+
+    /// What was taken in so far is not shown; what comes is.
+    pub fn seeded(&mut self) {
+        if self.fate == Fate::Seeding {
+            self.projection.drain(&mut |_| {});
+            self.fate = Fate::Open;
+        }
+    }
+
+    /// Its request; another client's turn has none.
+    pub fn ticket(&self) -> Option<Ticket> {
         self.ticket
     }
 
@@ -96,7 +118,7 @@ impl Prompt {
         &mut self,
         into: impl FnOnce(&mut Projection) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if self.fate != Fate::Open {
+        if !matches!(self.fate, Fate::Open | Fate::Seeding) {
             return Ok(());
         }
         match into(&mut self.projection) {

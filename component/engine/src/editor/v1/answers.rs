@@ -27,9 +27,11 @@ pub fn initialize(agent: &Agent) -> Box<RawValue> {
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": object! {
+            "loadSession": true,
             "promptCapabilities": object! { "image": true, "embeddedContext": true },
             "sessionCapabilities": object! {
-                "list": object! {}, "close": object! {}, "delete": object! {},
+                "list": object! {}, "resume": object! {}, "close": object! {},
+                "delete": object! {},
             },
         },
         "authMethods": NONE,
@@ -50,6 +52,15 @@ pub fn created(
     }
     if let Some(about) = about {
         result.set("_meta", &about);
+    }
+    raw(&result)
+}
+
+/// Result of `session/load` and `session/resume`.
+pub fn loaded(options: Option<&Options>) -> Box<RawValue> {
+    let mut result = object! {};
+    if let Some(options) = options {
+        options::describe(&mut result, options);
     }
     raw(&result)
 }
@@ -183,7 +194,7 @@ pub fn error(id: Option<&str>, error: &RpcError, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// A whole message as a line.
+/// A message as a line.
 pub(super) fn line(message: &Object, out: &mut Vec<u8>) {
     out.extend_from_slice(raw(message).get().as_bytes());
     out.push(b'\n');

@@ -8,8 +8,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::capabilities;
-use super::prompt;
+use super::{capabilities, prompt};
 use crate::editor::{Ask, Tell};
 use crate::limits;
 use crate::object;
@@ -25,6 +24,8 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError>
     match method {
         "initialize" => initialize(read(method, params)?),
         "session/new" => new(read(method, params)?),
+        "session/load" => load(read(method, params)?, true),
+        "session/resume" => load(read(method, params)?, false),
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?),
         "_session/steering" => prompt::steering(read(method, params)?),
@@ -126,30 +127,65 @@ struct New<'a> {
 }
 
 fn new(params: New<'_>) -> Result<Ask, RpcError> {
-    folder(&params.cwd)?;
-    if params
-        .mcp_servers
-        .is_some_and(|servers| !servers.is_empty())
-    {
+    workplace(
+        &params.cwd,
+        params.mcp_servers,
+        params.additional_directories,
+    )?;
+    Ok(Ask::New {
+        cwd: params.cwd.into_owned(),
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Load<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    cwd: Cow<'a, str>,
+    /// `session/load` requires it, `session/resume` does not; `null` counts as empty.
+    #[serde(borrow, default)]
+    mcp_servers: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    additional_directories: Option<Vec<&'a RawValue>>,
+}
+
+fn load(params: Load<'_>, replay: bool) -> Result<Ask, RpcError> {
+    workplace(
+        &params.cwd,
+        params.mcp_servers,
+        params.additional_directories,
+    )?;
+    Ok(Ask::Load {
+        session_id: params.session_id.into_owned(),
+        cwd: params.cwd.into_owned(),
+        replay,
+    })
+}
+
+/// Where a session is to work, and with what.
+fn workplace(
+    cwd: &str,
+    mcp_servers: Option<Vec<&RawValue>>,
+    additional_directories: Option<Vec<&RawValue>>,
+) -> Result<(), RpcError> {
+    folder(cwd)?;
+    if mcp_servers.is_some_and(|servers| !servers.is_empty()) {
         return Err(RpcError::field(
             "mcpServers",
             "unsupported",
             "MCP servers are not supported yet. Remove them from this agent's settings.",
         ));
     }
-    if params
-        .additional_directories
-        .is_some_and(|folders| !folders.is_empty())
-    {
+    if additional_directories.is_some_and(|folders| !folders.is_empty()) {
         return Err(RpcError::field(
             "additionalDirectories",
             "unsupported",
             "Additional folders are not supported. Open the session in one folder.",
         ));
     }
-    Ok(Ask::New {
-        cwd: params.cwd.into_owned(),
-    })
+    Ok(())
 }
 
 #[derive(Deserialize)]

@@ -30,6 +30,7 @@ pub fn update(session_id: &str, update: &Update<'_>, out: &mut Vec<u8>) {
 
 fn message_chunk(speaker: Speaker, message_id: &str, text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(match speaker {
+        Speaker::User => br#""user_message_chunk","content":{"type":"text","text":"#,
         Speaker::Agent => br#""agent_message_chunk","content":{"type":"text","text":"#,
         Speaker::Thought => br#""agent_thought_chunk","content":{"type":"text","text":"#,
     });

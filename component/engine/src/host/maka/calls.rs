@@ -44,7 +44,15 @@ pub enum Purpose {
     /// A feed.
     Open { session: SessionKey, feed: u64 },
     /// Rows of a feed.
-    Page { session: SessionKey, feed: u64 },
+    Page {
+        session: SessionKey,
+        feed: u64,
+        walk: u64,
+    },
+    /// A session to be taken in.
+    Look { ticket: Ticket },
+    /// A feed is closed.
+    Leave,
     /// A turn.
     Start {
         session: SessionKey,
@@ -62,10 +70,6 @@ pub enum Purpose {
     },
     /// The end of another client's turn.
     StopForeign { session: SessionKey },
-    /// A message for a running turn.
-    Message { ticket: Ticket },
-    /// A step of an upload.
-    Ingest(Upload),
     /// A question to the user, or how it was resolved.
     Interaction {
         session: SessionKey,
@@ -76,6 +80,10 @@ pub enum Purpose {
         session: SessionKey,
         interaction: String,
     },
+    /// A message for a running turn.
+    Message { ticket: Ticket },
+    /// A step of an upload.
+    Ingest(Upload),
     /// The plan, with what the pages before proposed.
     Plan {
         session: SessionKey,
@@ -113,6 +121,7 @@ impl Purpose {
                 | Purpose::Find { .. }
                 | Purpose::Remove { .. }
                 | Purpose::Page { .. }
+                | Purpose::Look { .. }
                 | Purpose::Message { .. }
                 | Purpose::Ingest(_)
         ) && !self.aside()
@@ -133,7 +142,7 @@ impl Purpose {
     fn bound(&self) -> bool {
         matches!(
             self,
-            Purpose::Page { .. } | Purpose::Nobody | Purpose::Status
+            Purpose::Page { .. } | Purpose::Leave | Purpose::Nobody | Purpose::Status
         ) || self.aside()
     }
 }
@@ -207,7 +216,10 @@ impl Calls {
     pub fn overdue(&mut self, id: CallId) -> Option<(Call, bool)> {
         if let Some(call) = self.flight.get_mut(&id) {
             let told = call.clone();
-            call.purpose = Purpose::Nobody;
+            // A feed that opens too late has to be closed.
+            if !matches!(call.purpose, Purpose::Open { .. }) {
+                call.purpose = Purpose::Nobody;
+            }
             call.timer = None;
             return Some((told, true));
         }
@@ -236,6 +248,21 @@ impl Calls {
             .into_iter()
             .map(|w| w.call)
             .collect()
+    }
+
+    /// Feeds that the Host may hold besides those that are known to be open.
+    pub fn feeds(&self) -> u64 {
+        let waiting = self.waiting.iter().map(|waiting| &waiting.call);
+        let all = self.flight.values().chain(waiting);
+        let feeds = all.filter(|it| matches!(it.purpose, Purpose::Open { .. } | Purpose::Leave));
+        feeds.count() as u64
+    }
+
+    /// Feeds that are being closed.
+    pub fn leaving(&self) -> u64 {
+        let waiting = self.waiting.iter().map(|waiting| &waiting.call);
+        let all = self.flight.values().chain(waiting);
+        all.filter(|it| it.purpose == Purpose::Leave).count() as u64
     }
 
     /// Whether something waits for a connection.

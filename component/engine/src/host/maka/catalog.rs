@@ -319,6 +319,7 @@ impl Maka {
         // What is being set comes first, and this may be older.
         if let Some(configuration) = Configuration::of(&session)
             && !self.settings.pass_over(key)
+            && !self.load_learns(key, &configuration)
         {
             let options = self.options(&configuration);
             let _fine = cx.tell(key, Fact::Options(options));
@@ -407,7 +408,7 @@ impl Cursor {
 }
 
 /// A path without `.`, `..` and doubled slashes, by its letters alone.
-fn normal(path: &str) -> String {
+pub fn normal(path: &str) -> String {
     let mut parts: alloc::vec::Vec<&str> = alloc::vec::Vec::new();
     for part in path.split('/') {
         match part {

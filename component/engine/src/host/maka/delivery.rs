@@ -15,7 +15,7 @@ impl Maka {
     /// All that can be known of a turn's attachments without the Host is known.
     pub(super) fn admitted(&mut self, cx: &mut Cx<'_, '_>, id: ParcelId) {
         match self.parcels.get(&id).map(|parcel| &parcel.goal) {
-            Some(&Goal::Turn { session }) => self.send(cx, session),
+            Some(&Goal::Turn { session }) => self.wake(cx, session),
             // Its turn runs: the Host is there.
             Some(Goal::Message { .. }) => self.publish(cx, id),
             None => {}

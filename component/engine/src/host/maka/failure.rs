@@ -165,6 +165,44 @@ pub fn prompt_rejected(sentence: &str) -> Failure {
     }
 }
 
+/// A session that the Host does not have.
+pub fn unknown(session_id: &str) -> Failure {
+    let message = format!("The Runtime Host has no session {session_id}. List the sessions anew.");
+    Failure {
+        rejected: true,
+        ..host(op::CATALOG, "not_found", message)
+    }
+}
+
+/// A session that was put away.
+pub fn archived(session_id: &str) -> Failure {
+    let message = format!("The session {session_id} is archived. Unarchive it in Maka first.");
+    Failure {
+        rejected: true,
+        ..host(op::CATALOG, "archived", message)
+    }
+}
+
+/// A session that works in another folder.
+pub fn other_folder(folder: &str) -> Failure {
+    Failure {
+        rejected: true,
+        message: format!("The session works in {folder}. Open it there."),
+        data: object! { "field": "cwd", "reason": "session_cwd_mismatch" },
+    }
+}
+
+/// The Host holds no more feeds, and every one is needed.
+pub fn no_room() -> Failure {
+    host(
+        op::OPEN,
+        "operation_conflict",
+        "A turn runs in each of 16 sessions, and the Runtime Host follows no more at once. \
+         Wait for one of them, or close it."
+            .to_string(),
+    )
+}
+
 /// An attachment that cannot be used.
 pub fn resource(reason: &str, sentence: String) -> Failure {
     Failure {

@@ -19,7 +19,9 @@ use crate::object;
 use crate::rpc::Ticket;
 
 use super::calls::Purpose;
+use super::history::Observer;
 use super::interactions::Interactions;
+use super::load::Loading;
 use super::parcel::{Goal, text_fits};
 use super::reading::{Hydration, Reading};
 use super::turn::{Admission, Stop, Turn};
@@ -49,7 +51,7 @@ pub struct Attached {
     pub watermark: Option<u64>,
     /// The current or last turn of the session.
     pub root: Option<Root>,
-    /// Our turn.
+    /// Our turn, or another client's that is looked at.
     pub turn: Option<Turn>,
     /// Reading stored rows.
     pub reading: Reading,
@@ -67,6 +69,12 @@ pub struct Attached {
     pub stop_failure: Option<Failure>,
     /// `session/close` waits.
     pub closing: Option<Ticket>,
+    /// Set while everything that happens in the session is told.
+    pub observer: Option<Observer>,
+    /// `session/load` or `session/resume` waits.
+    pub load: Option<Loading>,
+    /// When it was used last, counted in uses.
+    pub used: u64,
     /// Whether the Host was asked how full the context is.
     pub context_asked: bool,
 }
@@ -76,6 +84,8 @@ pub struct Attached {
 pub enum Feed {
     /// Not opened.
     None,
+    /// To be opened when the Host has room for another feed.
+    Queued,
     /// `subscription.open` is on its way.
     Opening,
     /// Open, but stored rows are read first; its frames wait.
@@ -103,7 +113,7 @@ pub struct Root {
 }
 
 impl Attached {
-    fn new(session_id: String) -> Attached {
+    pub fn new(session_id: String) -> Attached {
         Attached {
             session_id,
             feed: Feed::None,
@@ -124,6 +134,9 @@ impl Attached {
             foreign_stops: 0,
             stop_failure: None,
             closing: None,
+            observer: None,
+            load: None,
+            used: 0,
             context_asked: false,
         }
     }
@@ -158,6 +171,7 @@ impl Attached {
     pub fn may_end(&self) -> bool {
         let settled = match &self.turn {
             None => true,
+            Some(turn) if !turn.ours() => true,
             Some(turn) => {
                 matches!(turn.admission, Admission::Unknown(_)) && !matches!(turn.stop, Stop::Sent)
             }
@@ -197,10 +211,9 @@ impl Maka {
             .feeds
             .entry(key)
             .or_insert_with(|| Attached::new(session_id.clone()));
-        attached.reading = Reading::default();
         if plain {
             attached.turn = Some(Turn::new(turn_id, content.text));
-            return self.send(cx, key);
+            return self.wake(cx, key);
         }
         let goal = Goal::Turn { session: key };
         let parcel = self.admit(goal, &session_id, content);
@@ -213,23 +226,29 @@ impl Maka {
         self.prepare(cx, parcel);
     }
 
-    /// Attaches the session if need be, then sends its turn.
-    pub(super) fn send(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get_mut(&key) else {
-            return;
-        };
-        match attached.feed {
-            Feed::None => {
+    /// Somebody uses the session: what is due for it is done now.
+    pub(super) fn wake(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        self.used(key);
+        match self.feeds.get_mut(&key) {
+            Some(attached) if matches!(attached.feed, Feed::None | Feed::Pausing { .. }) => {
+                if let Feed::Pausing { timer } = attached.feed {
+                    cx.core.disarm(timer);
+                }
                 attached.attempts = 0;
                 self.open(cx, key);
             }
-            Feed::Live => self.dispatch(cx, key),
-            _ => {}
+            _ => self.look_on(cx, key),
         }
     }
 
-    /// Opens the feed.
+    /// Opens the feed as soon as the Host has room for it.
     pub(super) fn open(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        if self.take_slot(cx, key) {
+            self.open_now(cx, key);
+        }
+    }
+
+    pub(super) fn open_now(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
@@ -303,14 +322,17 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        if attached.turn.as_ref().is_some_and(Turn::dispatched) {
-            attached.unproven = true;
+        let goes_on = attached.turn.as_ref().is_some_and(Turn::dispatched);
+        if goes_on || attached.looked_at() {
+            attached.unproven = goes_on || attached.attempts > 0;
             let hydration = Box::new(Hydration::new(attached.watermark));
             attached.feed = Feed::Hydrating {
                 hydration,
                 frames: VecDeque::new(),
             };
+            self.begin_load(cx, key);
             self.snapshot_hydrating(key, &opened.snapshot);
+            self.adopt(cx, key);
             let first = bootstrap
                 .and_then(|b| b.overlay.as_ref())
                 .filter(|_| overlaid);
@@ -337,7 +359,7 @@ impl Maka {
     fn unsubscribe(&mut self, cx: &mut Cx<'_, '_>, subscription: &str) {
         if self.link.ready().is_some() {
             let input = object! { "subscriptionId": subscription };
-            self.call(cx, op::CLOSE, input, Purpose::Nobody, None);
+            self.call(cx, op::CLOSE, input, Purpose::Leave, None);
         }
     }
 
@@ -365,13 +387,20 @@ impl Maka {
 
     /// The feed broke: opens another, if a turn of ours needs it.
     pub(super) fn recover(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, reason: &'static str) {
+        let waits = self.feeds.get(&key).is_some_and(|it| it.reading.held());
         self.detach(cx, key);
+        let ending = self.ending;
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
         // A turn that is being stopped shows nothing more.
         let needed = |turn: &Turn| turn.breaking.is_none() && matches!(turn.stop, Stop::No);
-        if !attached.turn.as_ref().is_some_and(needed) {
+        let looked_at = attached.looked_at() && attached.closing.is_none() && !ending;
+        if !attached.turn.as_ref().is_some_and(needed) && !looked_at {
+            return;
+        }
+        if waits {
+            attached.feed = Feed::Paused;
             return;
         }
         if attached.attempts >= limits::MAKA_RECOVERIES {
@@ -421,10 +450,12 @@ impl Maka {
         if let Some(attached) = self.feeds.get_mut(&key) {
             attached.attempts = 0;
             if let Some(turn) = &mut attached.turn {
-                turn.break_off(failure);
+                turn.break_off(failure.clone());
             }
         }
+        self.load_failed(cx, key, &failure);
         self.progress(cx, key);
+        self.look_later(cx, key, &failure);
     }
 
     /// All feeds went with the connection.
@@ -443,6 +474,13 @@ impl Maka {
 
     /// The editor is slow: the Host would close the feed sooner or later, so we do.
     pub(super) fn pause(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let past = self.feeds.get_mut(&key).is_some_and(|it| {
+            it.reading.hold_back(true);
+            it.reading.of_past()
+        });
+        if past {
+            return;
+        }
         self.detach(cx, key);
         if let Some(attached) = self.feeds.get_mut(&key)
             && attached.turn.is_some()
@@ -453,17 +491,19 @@ impl Maka {
 
     /// The editor reads again: everything missed is read from what is stored.
     pub(super) fn resume(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        if self
-            .feeds
-            .get(&key)
-            .is_some_and(|a| matches!(a.feed, Feed::Paused))
-        {
+        let Some(attached) = self.feeds.get_mut(&key) else {
+            return;
+        };
+        if matches!(attached.feed, Feed::Paused) {
             self.open(cx, key);
+        } else if attached.reading.hold_back(false) {
+            self.ask_page(cx, key);
         }
     }
 
     /// `session/close`.
     pub(super) fn close(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, ticket: Ticket) {
+        self.forget_load(key);
         self.forget_settings(key);
         match self.feeds.get_mut(&key) {
             None => {
@@ -476,6 +516,7 @@ impl Maka {
             Some(attached) => {
                 attached.closing = Some(ticket);
                 attached.stop_failure = None;
+                self.look_away(key);
                 self.stop(cx, key);
                 self.stop_foreign(cx, key);
                 self.check_closed(cx, key);

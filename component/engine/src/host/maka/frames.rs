@@ -29,12 +29,22 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        if let Feed::Hydrating { frames, .. } = &mut attached.feed {
+        let past = attached.reading.of_past();
+        if let Feed::Hydrating { frames, hydration } = &mut attached.feed {
             // Its pages will fail from now on: that is not what is wrong with it.
             if frame.kind == kind::CLOSED {
                 return self.closed(cx, key, &frame.reason);
             }
+            if hydration.overrun {
+                return;
+            }
             if frames.len() as u64 >= limits::MAKA_HELD_FRAMES {
+                // The pages go on; what comes meanwhile is read from the store after them.
+                if past {
+                    hydration.overrun = true;
+                    frames.clear();
+                    return;
+                }
                 return self.recover(cx, key, "slow_consumer");
             }
             if let Ok(line) = core::str::from_utf8(line) {
@@ -56,12 +66,15 @@ impl Maka {
         let mut lane = wire::Lane::default();
         for line in frames {
             // One of them may break the feed, or end what it was wanted for.
-            if self
-                .feeds
-                .get(&key)
-                .is_none_or(|attached| attached.number != number)
-            {
-                return;
+            match self.feeds.get_mut(&key) {
+                Some(attached) if attached.number == number => {
+                    // It may also have to wait for stored rows again.
+                    if let Feed::Hydrating { frames, .. } = &mut attached.feed {
+                        frames.push_back(line);
+                        continue;
+                    }
+                }
+                _ => return,
             }
             if let Some(frame) = lane.frame(line.as_bytes()) {
                 self.in_sequence(cx, key, &frame);
@@ -129,6 +142,9 @@ impl Maka {
         if reason == "slow_consumer" {
             self.recover(cx, key, "slow_consumer");
         } else {
+            if let Some(attached) = self.feeds.get_mut(&key) {
+                attached.observer = None;
+            }
             self.feed_failed(cx, key, failure::subscription(reason));
         }
     }
@@ -262,6 +278,7 @@ impl Maka {
             return;
         };
         attached.show_root(snapshot.root_turn.as_ref());
+        let watermark = attached.watermark;
         let asked = snapshot
             .interactions
             .pending
@@ -269,6 +286,7 @@ impl Maka {
             .map(Pending::of)
             .collect();
         let Some(turn) = attached.turn.as_mut().filter(|turn| turn.dispatched()) else {
+            self.look_on(cx, key);
             return self.heed(cx, key, asked);
         };
         let ours = snapshot
@@ -286,6 +304,9 @@ impl Maka {
         if let Some(root) = ours {
             turn.seen_as_root = true;
             turn.told(root);
+            if turn.ended.is_some() && turn.end_at.is_none() {
+                turn.end_at = watermark;
+            }
         }
         if vanished && turn_goes_on(turn) {
             return self.recover(cx, key, "projection_revision_invalid");

@@ -292,7 +292,7 @@ impl Maka {
             (Stage::Checking { gone: true }, Some(told)) if told.status == "pending" => {
                 self.check(cx, key, id, Stage::Resolving);
             }
-            (_, Some(told)) if told.status != "pending" => self.publish_outcome(cx, key, id, &told),
+            (_, Some(told)) if told.status != "pending" => self.show_outcome(cx, key, id, &told),
             (Stage::Checking { .. }, None) => {
                 self.wrong(cx, key, id, Wrong::Host(&answer, op::INTERACTION));
             }
@@ -361,7 +361,7 @@ impl Maka {
             Answer::Result(result) => {
                 match serde_json::from_str::<w::Interaction<'_>>(result.get()) {
                     Ok(told) if known.asked.is(&told) && told.status != "pending" => {
-                        self.publish_outcome(cx, key, id, &told);
+                        self.show_outcome(cx, key, id, &told);
                     }
                     _ => self.wrong(cx, key, id, Wrong::Code("invalid_interaction")),
                 }
@@ -380,7 +380,7 @@ impl Maka {
     }
 
     /// Shows how a question was resolved, once.
-    fn publish_outcome(
+    fn show_outcome(
         &mut self,
         cx: &mut Cx<'_, '_>,
         key: SessionKey,
@@ -481,6 +481,10 @@ impl Maka {
         let Some(turn) = turn.filter(|turn| turn.id == turn_id) else {
             return true;
         };
+        // Another client's turn goes on, and its user may answer there.
+        if !turn.ours() {
+            return true;
+        }
         if unsupported {
             self.feed_failed(cx, key, failure);
         } else {

@@ -21,8 +21,10 @@ mod delivery;
 mod feed;
 pub mod forms;
 mod frames;
+mod history;
 mod interactions;
 mod link;
+mod load;
 mod looking;
 mod models;
 mod options;
@@ -30,6 +32,8 @@ mod parcel;
 pub mod questions;
 mod reading;
 mod remove;
+mod rows;
+mod slots;
 mod steering;
 mod transcript;
 mod turn;
@@ -56,9 +60,11 @@ use catalog::Listing;
 use configure::Settings;
 use feed::Attached;
 use link::Link;
+use load::Load;
 use models::Models;
 use parcel::{Parcel, ParcelId};
 use remove::Removals;
+use slots::Slots;
 use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
@@ -126,6 +132,10 @@ pub struct Maka {
     feeds: BTreeMap<SessionKey, Attached>,
     subscriptions: BTreeMap<String, SessionKey>,
     listings: BTreeMap<u64, Listing>,
+    loads: BTreeMap<u64, Load>,
+    /// What a load that failed had told, by session: another one does not tell it again.
+    told: BTreeMap<String, u64>,
+    slots: Slots,
     parcels: BTreeMap<ParcelId, Parcel>,
     last_parcel: ParcelId,
     messages: BTreeMap<Ticket, Message>,
@@ -173,6 +183,9 @@ impl Maka {
             feeds: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             listings: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            told: BTreeMap::new(),
+            slots: Slots::default(),
             parcels: BTreeMap::new(),
             last_parcel: 0,
             messages: BTreeMap::new(),
@@ -196,6 +209,14 @@ impl Maka {
                 cwd,
                 cursor,
             } => self.list(cx, ticket, cwd, cursor),
+            Command::Load {
+                session,
+                session_id,
+                ticket,
+                cwd,
+                replay,
+            } => self.load(cx, session, session_id, ticket, cwd, replay),
+            Command::Abandon { session } => self.load_abandoned(cx, session),
             Command::Start {
                 session,
                 session_id,
@@ -318,6 +339,7 @@ impl Maka {
         if self.ended {
             return;
         }
+        self.fill_slots(cx);
         match self.link.ready() {
             Some(channel) => {
                 while let Some(line) = self.calls.pull() {
@@ -403,13 +425,18 @@ impl Maka {
             Purpose::Find { ticket } => self.found(cx, ticket, answer),
             Purpose::Remove { ticket } => self.removed(cx, ticket, answer),
             Purpose::Open { session, feed } => self.opened(cx, session, feed, answer),
-            Purpose::Page { session, feed } => self.page(cx, session, feed, answer),
+            Purpose::Page {
+                session,
+                feed,
+                walk,
+            } => self.page(cx, session, (feed, walk), answer),
+            Purpose::Look { ticket } => self.looked(cx, ticket, answer),
+            // The slot that it held is taken by the next in `pump`.
+            Purpose::Leave => {}
             Purpose::Start { session, turn_id } => self.started(cx, session, &turn_id, answer),
             Purpose::Query { session, turn_id } => self.queried(cx, session, &turn_id, answer),
             Purpose::Stop { session, turn_id } => self.stopped(cx, session, &turn_id, answer),
             Purpose::StopForeign { session } => self.stopped_foreign(cx, session, answer),
-            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
-            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Interaction {
                 session,
                 interaction,
@@ -418,6 +445,8 @@ impl Maka {
                 session,
                 interaction,
             } => self.answer_told(cx, session, &interaction, answer),
+            Purpose::Message { ticket } => self.submitted(cx, ticket, answer),
+            Purpose::Ingest(upload) => self.ingested(cx, &upload, answer),
             Purpose::Plan {
                 session,
                 proposed,
@@ -493,6 +522,7 @@ impl Maka {
         for key in keys {
             self.give_up_turn(cx, key);
         }
+        self.refuse_loads(cx);
         self.refuse_all(cx);
         self.hang_up(cx);
         for key in self.feeds.keys().copied().collect::<Vec<_>>() {
@@ -520,8 +550,8 @@ pub const OPERATIONS: [&str; 17] = [
     op::START,
     op::QUERY,
     op::STOP,
-    op::INGEST,
-    op::SUBMIT,
     op::INTERACTION,
     op::ANSWER,
+    op::INGEST,
+    op::SUBMIT,
 ];

@@ -16,6 +16,7 @@ use crate::host::SessionKey;
 use crate::json::Object;
 use crate::limits;
 use crate::object;
+use crate::rpc::Ticket;
 
 use super::calls::Purpose;
 use super::catalog::Made;
@@ -62,6 +63,8 @@ pub struct Model {
 pub enum Waiting {
     /// A session that was just made.
     Created(Box<Made>),
+    /// A session that is taken in, by its request.
+    Loading(Ticket),
     /// A session whose options were just set.
     Set(SessionKey),
 }
@@ -121,6 +124,7 @@ impl Maka {
     fn models_read(&mut self, cx: &mut Cx<'_, '_>, waiting: Waiting) {
         match waiting {
             Waiting::Created(made) => self.told_created(cx, *made),
+            Waiting::Loading(ticket) => self.load_modeled(cx, ticket),
             Waiting::Set(key) => self.told_set(cx, key),
         }
     }

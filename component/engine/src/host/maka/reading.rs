@@ -13,15 +13,14 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::Level;
-use crate::host::{Fact, SessionKey};
+use crate::host::SessionKey;
 use crate::limits;
 use crate::object;
-use crate::projection::{Call, Speaker, ToolFact};
 
 use super::calls::Purpose;
-use super::feed::Feed;
+use super::feed::{Attached, Feed};
 use super::interactions::Pending;
-use super::results;
+use super::rows;
 use super::transcript::{Overlay, Rising};
 use super::turn::{Ended, Finale};
 use super::wire::current::{Page, Row, op};
@@ -35,7 +34,12 @@ pub struct Reading {
     /// Through which row everything was taken in.
     consumed: Option<u64>,
     walk: Option<Walk>,
+    /// Counts walks, so that late pages are known.
+    walks: u64,
 }
+
+/// In place of a walk's number: a page of the overlay.
+const OVERLAY: u64 = 0;
 
 /// Pages from a cut to a watermark.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,7 +48,22 @@ struct Walk {
     anchor: Option<u64>,
     cursor: Option<String>,
     rows: Rising,
-    finale: bool,
+    kind: Kind,
+    /// A page is on its way.
+    asked: bool,
+    /// The editor is slow: the next page is not asked for.
+    held: bool,
+}
+
+/// What a walk is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kind {
+    /// What the session's turn stored meanwhile.
+    Turn,
+    /// Everything that it stored, after its end.
+    Finale,
+    /// What any turn stored: the session is looked at.
+    Past,
 }
 
 /// What a recovered feed reads before its frames are handled.
@@ -61,6 +80,10 @@ pub struct Hydration {
     pub asked: Vec<Pending>,
     /// The stored end of our turn, if one was read.
     ended: Option<Ended>,
+    /// More frames came than may wait: the feed is had anew when all is read.
+    pub overrun: bool,
+    /// The feed was live before: of questions its frames tell.
+    pub in_place: bool,
 }
 
 impl Hydration {
@@ -76,11 +99,45 @@ impl Hydration {
 impl Reading {
     /// A turn is sent with this cut.
     pub fn begin(&mut self, cut: Option<u64>) {
-        *self = Reading {
-            from: cut,
-            consumed: cut,
-            walk: None,
-        };
+        self.from = cut;
+        self.consumed = cut;
+        self.walk = None;
+    }
+
+    /// The turn's first row is this one: nothing before it need be read again.
+    pub fn begins_at(&mut self, sequence: u64) {
+        let before = sequence.checked_sub(1);
+        if before > self.from {
+            self.from = before;
+        }
+    }
+
+    /// From where the turn's rows are read.
+    pub fn from(&self) -> Option<u64> {
+        self.from
+    }
+
+    /// Whether what any turn stored is being read.
+    pub fn of_past(&self) -> bool {
+        self.walk
+            .as_ref()
+            .is_some_and(|walk| walk.kind == Kind::Past)
+    }
+
+    /// Whether that waits for a slow editor.
+    pub fn held(&self) -> bool {
+        self.walk.as_ref().is_some_and(|walk| walk.held)
+    }
+
+    /// Whether the next page waits from now on; whether it was to be asked for.
+    pub fn hold_back(&mut self, held: bool) -> bool {
+        match &mut self.walk {
+            Some(walk) if walk.kind == Kind::Past => {
+                let waited = core::mem::replace(&mut walk.held, held);
+                waited && !held && !walk.asked
+            }
+            _ => false,
+        }
     }
 
     /// The subscription is gone: what was begun on it is void.
@@ -109,11 +166,14 @@ impl Maka {
             attached.reading.consumed
         };
         match attached.watermark {
+            // What came before it is told first, and its user's words before its own.
+            Some(through) if Some(through) > from && turn.unfound() => self.hold(cx, key),
             Some(through) if Some(through) > from => {
                 if finale {
                     turn.finale = Finale::Reading;
                 }
-                self.walk(cx, key, from, through, finale);
+                let kind = if finale { Kind::Finale } else { Kind::Turn };
+                self.walk(cx, key, from, through, kind);
             }
             _ if finale => {
                 turn.finale = Finale::Done;
@@ -129,28 +189,32 @@ impl Maka {
         key: SessionKey,
         anchor: Option<u64>,
         through: u64,
-        finale: bool,
+        kind: Kind,
     ) {
         if let Some(attached) = self.feeds.get_mut(&key) {
             let rows = Rising::default();
+            attached.reading.walks += 1;
             attached.reading.walk = Some(Walk {
                 through,
                 anchor,
                 cursor: None,
                 rows,
-                finale,
+                kind,
+                asked: false,
+                held: false,
             });
             self.ask_page(cx, key);
         }
     }
 
-    fn ask_page(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
-        let Some(attached) = self.feeds.get(&key) else {
+    pub(super) fn ask_page(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        let Some(walk) = &attached.reading.walk else {
+        let Some(walk) = &mut attached.reading.walk else {
             return;
         };
+        walk.asked = true;
         let anchor = if walk.cursor.is_some() {
             None
         } else {
@@ -164,6 +228,7 @@ impl Maka {
         let purpose = Purpose::Page {
             session: key,
             feed: attached.number,
+            walk: attached.reading.walks,
         };
         self.call(cx, op::PAGE, input, purpose, Some(limits::MAKA_READ_MS));
     }
@@ -173,14 +238,14 @@ impl Maka {
         &mut self,
         cx: &mut Cx<'_, '_>,
         key: SessionKey,
-        feed: u64,
+        (feed, walk): (u64, u64),
         answer: Answer<'_>,
     ) {
-        if self
-            .feeds
-            .get(&key)
-            .is_none_or(|attached| attached.number != feed)
-        {
+        let wanted = |it: &Attached| {
+            it.number == feed
+                && (walk == OVERLAY || it.reading.walk.is_some() && it.reading.walks == walk)
+        };
+        if !self.feeds.get(&key).is_some_and(wanted) {
             return;
         }
         let page = match &answer {
@@ -198,13 +263,10 @@ impl Maka {
         let Some(page) = page else {
             return self.feed_failed(cx, key, answer.failure(op::PAGE));
         };
-        match self
-            .feeds
-            .get(&key)
-            .map(|attached| attached.reading.walk.is_some())
-        {
-            Some(true) => self.durable_page(cx, key, &page),
-            _ => self.hydrate_overlay(cx, key, Some(&page)),
+        if walk == OVERLAY {
+            self.hydrate_overlay(cx, key, Some(&page));
+        } else {
+            self.durable_page(cx, key, &page);
         }
     }
 
@@ -222,10 +284,12 @@ impl Maka {
             return self.feed_failed(cx, key, failure::subscription("correlation_changed"));
         };
         walk.cursor = next.map(ToString::to_string);
+        walk.asked = false;
         let more = walk.cursor.is_some();
+        let past = walk.kind == Kind::Past;
         let mut over = false;
-        for (_, row) in rows {
-            over |= self.row(cx, key, &row, false);
+        for (sequence, row) in rows {
+            over |= self.row(cx, key, &row, Some(sequence)) && !past;
             // A row may break the turn, or the feed with it.
             if self
                 .feeds
@@ -235,10 +299,10 @@ impl Maka {
                 return;
             }
         }
-        if more && !over {
-            self.ask_page(cx, key);
-        } else {
+        if !more || over {
             self.walked(cx, key);
+        } else if self.feeds.get(&key).is_some_and(|it| !it.reading.held()) {
+            self.ask_page(cx, key);
         }
     }
 
@@ -254,7 +318,7 @@ impl Maka {
         if matches!(attached.feed, Feed::Hydrating { .. }) {
             return self.hydrated(cx, key);
         }
-        if walk.finale
+        if walk.kind == Kind::Finale
             && let Some(turn) = &mut attached.turn
             && turn.finale == Finale::Reading
         {
@@ -264,8 +328,15 @@ impl Maka {
         self.read_on(cx, key);
     }
 
-    /// Takes in a stored row; says whether it is the end of our turn.
-    fn row(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, text: &[u8], overlay: bool) -> bool {
+    /// Takes in a stored row, which has a number unless it is of the overlay; says whether it
+    /// is the end of the session's turn.
+    fn row(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        key: SessionKey,
+        text: &[u8],
+        sequence: Option<u64>,
+    ) -> bool {
         let Ok(row) = serde_json::from_slice::<Row<'_>>(text) else {
             cx.core
                 .note(Level::Warn, "the Host stored a row that cannot be read");
@@ -274,87 +345,43 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return false;
         };
-        if attached
-            .turn
-            .as_ref()
-            .is_none_or(|turn| turn.id != row.turn_id)
-        {
+        let Some(turn) = attached.turn.as_mut().filter(|it| it.id == row.turn_id) else {
+            if attached.reading.of_past()
+                && let Some(sequence) = sequence
+            {
+                self.past_row(cx, key, sequence, &row);
+            }
             return false;
-        }
-        if let Feed::Hydrating { hydration, .. } = &mut attached.feed
-            && !overlay
-        {
-            if hydration.overlaid.contains(&*row.id) {
-                return false;
+        };
+        let over = ended(&row);
+        if let Some(sequence) = sequence {
+            if turn.unfound() {
+                attached.reading.begins_at(sequence);
             }
-            if let Some(ended) = ended(&row) {
-                hydration.ended = Some(ended);
+            if over.is_some() {
+                turn.end_at = Some(sequence);
             }
-        }
-        if row.kind == "turn_state" {
-            return ended(&row).is_some();
-        }
-        self.show(cx, key, &row);
-        false
-    }
-
-    fn show(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, row: &Row<'_>) {
-        match &*row.kind {
-            "assistant" => {
-                let message_id = &*row.id;
-                let thinking = row.thinking.as_ref().map_or("", |thinking| &thinking.text);
-                for (speaker, text) in [
-                    (Speaker::Thought, thinking),
-                    (Speaker::Agent, row.text.as_deref().unwrap_or_default()),
-                ] {
-                    let _fine = cx.tell(
-                        key,
-                        Fact::TextIs {
-                            speaker,
-                            message_id,
-                            text,
-                        },
-                    );
+            if let Feed::Hydrating { hydration, .. } = &mut attached.feed {
+                if hydration.overlaid.contains(&*row.id) {
+                    return false;
+                }
+                if over.is_some() {
+                    hydration.ended.clone_from(&over);
                 }
             }
-            "tool_call" => {
-                let name = row.tool_name.as_deref().unwrap_or(&row.id);
-                let kind = results::kind(row.activity_kind.as_deref());
-                let places = row.args.map(|args| results::places(kind, args));
-                let fact = ToolFact::Called {
-                    id: &row.id,
-                    call: Call {
-                        name,
-                        display_name: row.display_name.as_deref(),
-                        kind,
-                        operation_id: row.operation_id.as_deref(),
-                        step_id: row.step_id.as_deref(),
-                        parent: row.parent_tool_call_id.as_deref(),
-                        places: places.as_deref().unwrap_or_default(),
-                    },
-                    args: row.args.and_then(|args| results::raw_input(name, args)),
-                    input_preview: row.args.and_then(|args| results::input_preview(name, args)),
-                };
-                let _fine = cx.tell(key, Fact::Tool(fact));
-            }
-            "tool_result" => {
-                let (Some(id), Some(content)) = (row.tool_use_id.as_deref(), row.content) else {
-                    return;
-                };
-                let formatted = results::result(content, row.is_error);
-                let fact = ToolFact::Result {
-                    id,
-                    outcome: formatted.outcome,
-                    text: formatted.text,
-                    raw: content,
-                    duration_ms: row.duration_ms,
-                    details: formatted.details,
-                };
-                let _fine = cx.tell(key, Fact::Tool(fact));
-            }
-            "token_usage" => self.ask_context(cx, key),
-            _ => {}
+            self.watched_row(cx, key, sequence);
         }
+        if row.kind == "token_usage" {
+            self.ask_context(cx, key);
+        }
+        let foreign = self.feeds.get(&key).is_some_and(Attached::watches);
+        // The editor that wrote a prompt shows it already.
+        if row.kind != "user" || foreign {
+            rows::facts(&row, &mut |fact| {
+                let _fine = cx.tell(key, fact);
+            });
+        }
+        over.is_some()
     }
 
     /// Takes in a page of the overlay, and asks for the next; without any, or after the
@@ -386,7 +413,11 @@ impl Maka {
                     "cursor": hydration.overlay_cursor, "anchorSequence": None::<u64>,
                     "maxBytes": limits::MAKA_PAGE,
                 };
-                let purpose = Purpose::Page { session: key, feed };
+                let purpose = Purpose::Page {
+                    session: key,
+                    feed,
+                    walk: OVERLAY,
+                };
                 return self.call(cx, op::PAGE, input, purpose, Some(limits::MAKA_READ_MS));
             }
             let Ok(rows) = core::mem::take(&mut hydration.overlay).finish() else {
@@ -406,13 +437,16 @@ impl Maka {
         self.hydrate_durable(cx, key);
     }
 
-    fn hydrate_durable(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+    pub(super) fn hydrate_durable(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        let from = attached.reading.from;
+        let (from, kind) = match attached.untold() {
+            Some(from) => (from, Kind::Past),
+            None => (attached.reading.from, Kind::Turn),
+        };
         match attached.watermark {
-            Some(through) if Some(through) > from => self.walk(cx, key, from, through, false),
+            Some(through) if Some(through) > from => self.walk(cx, key, from, through, kind),
             _ => self.hydrated(cx, key),
         }
     }
@@ -423,37 +457,50 @@ impl Maka {
             return;
         };
         let number = attached.number;
-        let Feed::Hydrating { hydration, frames } =
-            core::mem::replace(&mut attached.feed, Feed::Live)
+        let Feed::Hydrating {
+            mut hydration,
+            frames,
+        } = core::mem::replace(&mut attached.feed, Feed::Live)
         else {
             return;
         };
+        self.seeded(cx, key, false);
         for row in &hydration.rows {
-            self.row(cx, key, row.as_bytes(), true);
+            self.row(cx, key, row.as_bytes(), None);
         }
-        let Some(turn) = self
-            .feeds
-            .get_mut(&key)
-            .and_then(|attached| attached.turn.as_mut())
-        else {
+        if !self.turn_fits(cx, key, &hydration) {
             return;
+        }
+        self.told_all(cx, key);
+        if !hydration.in_place {
+            self.heed(cx, key, core::mem::take(&mut hydration.asked));
+        }
+        self.progress(cx, key);
+        if hydration.overrun {
+            return self.recover(cx, key, "slow_consumer");
+        }
+        self.replay_held(cx, key, number, frames.into_iter());
+        self.look_on(cx, key);
+    }
+
+    /// Whether what was read fits to the session's turn, if there is one.
+    fn turn_fits(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, read: &Hydration) -> bool {
+        let is_root = self.root_is_ours(key);
+        let Some(turn) = self.feeds.get_mut(&key).and_then(|it| it.turn.as_mut()) else {
+            return true;
         };
-        let is_root = turn.seen_as_root;
         // The turn is not the session's root any more: then its end is stored, or the
         // snapshot and the rows do not fit together yet.
-        if is_root && turn.ended.is_none() && !self.root_is_ours(key) {
-            match hydration.ended {
-                Some(ended) => {
-                    if let Some(turn) = self.feeds.get_mut(&key).and_then(|a| a.turn.as_mut()) {
-                        turn.end(ended);
-                    }
+        if turn.seen_as_root && turn.ended.is_none() && !is_root {
+            match &read.ended {
+                Some(ended) => turn.end(ended.clone()),
+                None => {
+                    self.recover(cx, key, "projection_revision_invalid");
+                    return false;
                 }
-                None => return self.recover(cx, key, "projection_revision_invalid"),
             }
         }
-        self.heed(cx, key, hydration.asked);
-        self.progress(cx, key);
-        self.replay_held(cx, key, number, frames.into_iter());
+        true
     }
 
     fn root_is_ours(&self, key: SessionKey) -> bool {

@@ -19,7 +19,7 @@ use crate::input::Timer;
 use crate::json::Object;
 use crate::limits;
 
-/// A turn of ours.
+/// A turn of the session: ours, or another client's that is looked at.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Turn {
     /// Chosen by us.
@@ -48,6 +48,43 @@ pub struct Turn {
     pub stop: Stop,
     /// What was told last of the Host's own attempts.
     pub notice: Option<String>,
+    /// Through which row it goes, once it has ended.
+    pub end_at: Option<u64>,
+    /// Set where it is another client's.
+    pub watch: Option<Watch>,
+}
+
+/// A turn of another client, which is looked at and never stopped.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Watch {
+    /// Whether a row of it was read.
+    pub found: bool,
+    /// How much of it is not to be shown.
+    pub seeding: Seeding,
+    /// Whether some of it was not shown.
+    pub partial: bool,
+}
+
+impl Watch {
+    /// Before any of it was read.
+    pub fn new(seeding: Seeding) -> Watch {
+        Watch {
+            found: false,
+            seeding,
+            partial: seeding != Seeding::Over,
+        }
+    }
+}
+
+/// How much of a turn is not to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Seeding {
+    /// Nothing more.
+    Over,
+    /// Rows through this one: the editor has them.
+    Through(u64),
+    /// Everything that was there when it was first looked at.
+    UntilRead,
 }
 
 /// What is known of a turn's admission.
@@ -147,8 +184,30 @@ impl Turn {
             finale: Finale::NotYet,
             breaking: None,
             stop: Stop::No,
+            end_at: None,
+            watch: None,
             notice: None,
         }
+    }
+
+    /// A turn of another client, which runs.
+    pub fn watched(id: String, run_id: String, seeding: Seeding) -> Turn {
+        Turn {
+            admission: Admission::Admitted { run_id },
+            seen_as_root: true,
+            watch: Some(Watch::new(seeding)),
+            ..Turn::new(id, String::new())
+        }
+    }
+
+    /// Whether it is ours.
+    pub fn ours(&self) -> bool {
+        self.watch.is_none()
+    }
+
+    /// Whether it is another client's, and no row of it was read.
+    pub fn unfound(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| !watch.found)
     }
 
     /// Whether `turn.start` was sent.
@@ -163,7 +222,7 @@ impl Turn {
 
     /// Somebody wants it to end.
     pub fn want_stop(&mut self) {
-        if matches!(self.stop, Stop::No) {
+        if self.ours() && matches!(self.stop, Stop::No) {
             self.stop = Stop::Wanted;
         }
     }
@@ -173,7 +232,12 @@ impl Turn {
         if self.breaking.is_none() {
             self.breaking = Some(failure);
         }
-        self.want_stop();
+        if self.ours() {
+            self.want_stop();
+        } else {
+            // It goes on; only nobody looks at it any more.
+            self.stop = Stop::Done(None);
+        }
     }
 
     /// The Host's word on it.

@@ -29,6 +29,10 @@ impl Maka {
         if let Some(parcel) = turn.parcel {
             return self.publish(cx, parcel);
         }
+        attached.told_so_far();
+        let Some(turn) = &mut attached.turn else {
+            return;
+        };
         turn.admission = Admission::Asked;
         turn.cut = attached.watermark;
         attached.reading.begin(turn.cut);
@@ -200,7 +204,8 @@ impl Maka {
         let Some(attached) = self.feeds.get_mut(&key) else {
             return;
         };
-        let ours = attached.turn.as_ref().map(|turn| turn.id.as_str());
+        let ours = attached.turn.as_ref().filter(|turn| turn.ours());
+        let ours = ours.map(|turn| turn.id.as_str());
         let Some(root) = &attached.root else { return };
         if !root.live || Some(root.turn_id.as_str()) == ours {
             return;
@@ -326,10 +331,14 @@ impl Maka {
         }
         attached.remember(&turn);
         attached.reading.interrupt();
+        if let Some(observer) = &mut attached.observer {
+            observer.told_turn(&turn);
+        }
         // A feed that is not live was wanted by this turn alone.
-        if !matches!(attached.feed, Feed::Live) {
+        if !matches!(attached.feed, Feed::Live) && !attached.looked_at() {
             self.detach(cx, key);
         }
+        self.used(key);
         self.forget_turn(cx, key, &turn.id);
         let _fine = cx.tell(
             key,
@@ -339,6 +348,7 @@ impl Maka {
             },
         );
         self.check_closed(cx, key);
+        self.look_on(cx, key);
     }
 
     /// At the end: the turn is answered whatever is known of it.

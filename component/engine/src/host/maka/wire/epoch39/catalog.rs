@@ -46,6 +46,9 @@ pub struct CatalogItem<'a> {
     /// Name for people.
     #[serde(borrow, default)]
     pub name: Cow<'a, str>,
+    /// Put away: it cannot be used.
+    #[serde(default)]
+    pub is_archived: bool,
     /// Milliseconds since 1970.
     #[serde(default)]
     pub last_used_at: Option<i64>,

@@ -204,14 +204,14 @@ pub mod op {
     pub const QUERY: &str = "turn.query";
     /// Stop a turn.
     pub const STOP: &str = "turn.stop";
-    /// Say something to a turn that runs.
-    pub const SUBMIT: &str = "turn.message.submit";
-    /// Upload an attachment.
-    pub const INGEST: &str = "artifact.ingest";
     /// How is a question to the user?
     pub const INTERACTION: &str = "interaction.query";
     /// Answer a question to the user.
     pub const ANSWER: &str = "interaction.answer";
+    /// Say something to a turn that runs.
+    pub const SUBMIT: &str = "turn.message.submit";
+    /// Upload an attachment.
+    pub const INGEST: &str = "artifact.ingest";
 }
 
 /// An error answer of an operation.

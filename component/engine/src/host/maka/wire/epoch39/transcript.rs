@@ -53,9 +53,12 @@ pub struct Row<'a> {
     /// Of which turn.
     #[serde(borrow, default)]
     pub turn_id: Cow<'a, str>,
-    /// `assistant`.
+    /// `user`, `assistant`.
     #[serde(borrow, default)]
     pub text: Option<Cow<'a, str>>,
+    /// `user`: what people see in place of the text.
+    #[serde(borrow, default)]
+    pub display_text: Option<Cow<'a, str>>,
     /// `assistant`.
     #[serde(borrow, default)]
     pub thinking: Option<Thinking<'a>>,
