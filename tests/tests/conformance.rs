@@ -60,7 +60,7 @@ fn given_the_conformance_list_when_counted_then_every_row_has_a_test_or_a_reason
     let tested = rows.values().filter(|row| matches!(row, Row::Tests(_)));
     let tested = tested.count();
     println!(
-        "conformance: {tested} of {} rows have a test, {} do not apply",
+        "conformance: {tested} of {} rows have a test, {} have a reason instead",
         rows.len(),
         rows.len() - tested
     );

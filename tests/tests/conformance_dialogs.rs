@@ -4,7 +4,7 @@
 
 use airlock_tests::conversation::CWD;
 use airlock_tests::scripted_host::{Scene, Turn, each_way, each_way_bare, words};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const NOTHING: [&str; 0] = [];
 
@@ -114,7 +114,7 @@ fn given_a_load_that_fails_while_a_prompt_runs_when_the_prompt_asks_then_it_is_a
             scene.confirm(&told);
             scene.choose("allow_once");
             let outcome = json!({ "kind": "permission_answer", "decision": "allow" });
-            scene.takes(&told, &outcome);
+            scene.takes_answer(&told, &outcome);
             scene.pending(&turn, &[]);
             scene.now(&turn, "failed");
             assert!(scene.answer(turn.prompt).unwrap().contains("runtime_error"));
