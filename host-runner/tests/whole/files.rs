@@ -29,6 +29,12 @@ fn send(editor: &mut Editor, session: &str, blocks: Value) -> Value {
     editor.answer_within(id, Duration::from_secs(30))
 }
 
+/// A Host whose turns are short, so that all of one is in the tail of its transcript.
+fn host() -> Host {
+    let script = json!({ "plays": [{ "steps": [{ "text": "ok" }] }] });
+    Host::playing(Some(&script.to_string()))
+}
+
 /// What the Host stored of the session's first prompt.
 fn stored(host: &Host, session: &str) -> Value {
     let stream = UnixStream::connect(host.socket()).expect("the Host is there");
@@ -48,7 +54,7 @@ fn stored(host: &Host, session: &str) -> Value {
                 "protocolMax": 0, "compatibilityEpoch": 39, "compositionId": "maka.interactive" }),
     );
     let opened = ask(json!({ "requestId": "r1", "operation": "subscription.open",
-                "input": { "sessionId": session, "transcript": { "kind": "tail", "maxBytes": 65_536 } } }));
+                "input": { "sessionId": session, "transcript": { "kind": "tail", "maxBytes": 16_384 } } }));
     let fragments = opened["result"]["transcript"]["durable"]["fragments"]
         .as_array()
         .unwrap_or_else(|| panic!("{opened}"));
@@ -69,7 +75,7 @@ fn given_linked_files_when_prompted_then_the_host_has_their_bytes_and_the_turn_r
     fs::write(base.join("big file.bin"), big).expect("a file");
     fs::write(base.join("notes.txt"), "hello").expect("a file");
     symlink(base.join("notes.txt"), base.join("alias")).expect("a link");
-    let host = Host::start();
+    let host = host();
     let mut editor = Editor::start(&["--maka-socket", &host.socket()]);
     let session = editor.session();
     let image = json!({ "type": "image", "data": STANDARD.encode(b"\x89PNG\r\n\x1a\n"), "mimeType": "image/png" });
@@ -122,7 +128,7 @@ fn given_what_is_no_file_or_lies_elsewhere_when_linked_then_refused_at_once_and_
     assert!(made.success());
     let large = fs::File::create(allowed.join("large")).expect("a file");
     large.set_len((50 << 20) + 1).expect("a sparse file");
-    let host = Host::start();
+    let host = host();
     let confined = allowed.to_string_lossy().into_owned();
     let words = ["--maka-socket", &host.socket(), "--allow-files", &confined];
     let mut editor = Editor::start(&words);
@@ -154,7 +160,7 @@ fn given_what_is_no_file_or_lies_elsewhere_when_linked_then_refused_at_once_and_
 
 #[test]
 fn given_a_text_longer_than_the_host_takes_when_prompted_then_it_arrives_as_a_file() {
-    let host = Host::start();
+    let host = host();
     let mut editor = Editor::start(&["--maka-socket", &host.socket()]);
     let session = editor.session();
     let text = "hello ".repeat(20_000);

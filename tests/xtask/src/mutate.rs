@@ -115,6 +115,41 @@ const TABLE: &[Mutation] = &[
         to: "        (ours || true) && !known",
         tests: &["dialogs_void"],
     },
+    Mutation {
+        rule: "changed file: the second reading has the digest of the first",
+        file: "component/engine/src/host/maka/upload.rs",
+        from: "(item.digest.as_ref() != Some(&digest))",
+        to: "(false)",
+        tests: &["uploads"],
+    },
+    Mutation {
+        rule: "changed file: size, time and identity are those of the opened file",
+        file: "component/engine/src/admission/reading.rs",
+        from: "if same { Ok(()) } else { Err(Unusable::Changed) }",
+        to: "Ok(same).map(drop)",
+        tests: &["uploads"],
+    },
+    Mutation {
+        rule: "lost begin: an upload that may be open is aborted",
+        file: "component/engine/src/host/maka/upload.rs",
+        from: "*dispatched && *reason == \"timeout\"",
+        to: "false",
+        tests: &["uploads"],
+    },
+    Mutation {
+        rule: "files are closed whatever becomes of a prompt",
+        file: "component/engine/src/host/maka/upload.rs",
+        from: "if let Stage::Opening(handle) = parcel.stage {\n            cx.core.file_close(handle);\n        }\n",
+        to: "",
+        tests: &["uploads"],
+    },
+    Mutation {
+        rule: "no message is submitted before its turn is admitted",
+        file: "component/engine/src/host/maka/steering.rs",
+        from: "matches!(turn.admission, Admission::Admitted { .. })",
+        to: "true",
+        tests: &["steering"],
+    },
 ];
 
 /// Runs the table.
