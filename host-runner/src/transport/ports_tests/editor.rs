@@ -119,6 +119,24 @@ fn given_pipes_when_the_editor_closes_its_reading_end_then_it_is_lost() {
     );
 }
 
+/// Maka adapter, 26.6 S21: what cannot be read is an end with its reason.
+#[test]
+fn given_an_input_that_cannot_be_read_when_started_then_the_editor_is_lost_and_why_is_told() {
+    let mailbox = Mailbox::new();
+    let input = fs::File::open("/").unwrap();
+    let (_reads, output) = std::io::pipe().unwrap();
+    let pipe = EditorPipe::of(input.into(), output.into());
+    let _ports = Ports::new(mailbox.clone(), pipe, Grants::none()).unwrap();
+
+    let why = "reading failed: Is a directory (os error 21)";
+    assert_eq!(
+        mailbox.round(Some(Instant::now() + PATIENCE)),
+        [Input::Acp(AcpArrival::Ended(Ending::Broken(
+            why.to_owned()
+        )))]
+    );
+}
+
 #[test]
 fn given_a_pipe_that_is_full_when_the_ports_are_dropped_then_its_writer_ends() {
     let mailbox = Mailbox::new();

@@ -330,7 +330,10 @@ impl Maka {
             attached.stop_failure = Some(failure.clone());
         }
         attached.remember(&turn);
-        attached.reading.interrupt();
+        // What is read for a load or for an onlooker goes on without the turn.
+        if !attached.reading.of_past() {
+            attached.reading.interrupt();
+        }
         if let Some(observer) = &mut attached.observer {
             observer.told_turn(&turn);
         }
