@@ -155,7 +155,7 @@ impl Sessions {
             return;
         };
         match &mut session.running {
-            Some(prompt) if prompt.turn_id() == turn_id => {
+            Some(prompt) if prompt.turn_id() == turn_id && prompt.ticket().is_some() => {
                 prompt.cancel();
                 self.commands.push_back(Command::Stop { session: key });
             }
