@@ -267,16 +267,87 @@ fn given_a_turn_of_another_client_when_closed_or_ended_then_stopped_and_answered
     }
 }
 
-/// 21.1, R40: its questions are its own client's.
+/// N22, N23: a question of it is asked here as well, once; whoever answers first has answered.
 #[test]
-fn given_a_turn_of_another_client_when_it_asks_then_the_question_is_left_alone() {
+fn given_a_turn_of_another_client_when_it_asks_then_the_user_is_asked_here_too() {
     observed(|scene| {
         let turn = theirs("t1");
         begins(scene, &turn, 0);
         scene.editor();
+        let told = words::pending(&scene.session, "t1", "i1", &words::request("permission"));
+        scene.pending(&turn, std::slice::from_ref(&told));
+        scene.confirm(&told);
+        let asks = scene.editor();
+        assert_eq!(asks[0], "card t1 pending");
+        assert!(asks[1].starts_with("asks 1 t1 Authorize Bash"), "{asks:?}");
+        scene.choose("allow_once");
+        let outcome = json!({ "kind": "permission_answer", "reviewer": "user",
+            "decision": "allow", "rememberForTurn": false, "committedAt": 1 });
+        scene.takes_answer(&told, &outcome);
+        assert_eq!(scene.editor(), ["card t1 → in_progress"]);
+        scene.pending(&turn, &[]);
+        scene.text(&turn, "a", 0, "Thanks.");
+        assert_eq!(scene.editor(), ["says a: \"Thanks.\""]);
+        assert_eq!(
+            scene.count("turn.stop") + scene.count("subscription.close"),
+            0
+        );
+    });
+}
+
+/// N43: a question that was pending before the session was taken in is asked, once.
+#[test]
+fn given_a_turn_that_waits_for_the_user_when_resumed_then_its_question_is_asked() {
+    each_way_bare(|scene| {
+        scene.desk.initialize();
+        scene.session = "stored".to_owned();
+        let id = take_in(scene, "session/resume");
+        let turn = theirs("t1");
+        let told = words::pending(&scene.session, "t1", "i1", &words::request("permission"));
         let root = scene.told(&turn, "waiting_for_user");
-        let line = scene.root_line(&root, &[words::interaction("t1", "permission")]);
-        scene.says([line]);
+        scene.open_with(&root, &Value::Null, &json!({ "pending": [told] }));
+        scene.confirm(&told);
+        let asks = scene.editor();
+        assert!(asks.contains(&format!("{id} {{}}")), "{asks:?}");
+        assert!(
+            asks.last().unwrap().starts_with("asks 1 t1 Authorize Bash"),
+            "{asks:?}"
+        );
+        // Another client answers: the question is taken back.
+        scene.pending(&turn, &[]);
+        assert_eq!(scene.count("interaction.answer"), 0);
+        assert_eq!(scene.count("turn.stop"), 0);
+    });
+}
+
+/// 13.1, N53: to turn away from its question ends the turn, as it ends one of ours.
+#[test]
+fn given_a_question_of_another_clients_turn_when_turned_away_then_that_turn_is_stopped_once() {
+    observed(|scene| {
+        let turn = theirs("t1");
+        begins(scene, &turn, 0);
+        let told = words::pending(&scene.session, "t1", "i1", &words::request("permission"));
+        scene.pending(&turn, std::slice::from_ref(&told));
+        scene.confirm(&told);
+        scene.host();
+        scene.reply(&json!({ "outcome": { "outcome": "cancelled" } }));
+        assert_eq!(scene.host(), ["stop t1 run-t1"]);
+        assert_eq!(scene.count("interaction.answer"), 0);
+    });
+}
+
+/// N49, N50, R40: one that cannot be asked here is left to its own client.
+#[test]
+fn given_a_turn_of_another_client_when_it_asks_what_cannot_be_asked_then_it_is_left_alone() {
+    observed(|scene| {
+        let turn = theirs("t1");
+        begins(scene, &turn, 0);
+        scene.editor();
+        for kind in ["permission", "question"] {
+            let mut told = words::interaction("t1", kind);
+            told["interactionId"] = json!(kind);
+            scene.pending(&turn, &[told]);
+        }
         scene.text(&turn, "a", 0, "Thanks.");
         assert_eq!(scene.editor(), ["says a: \"Thanks.\""]);
         assert_eq!(

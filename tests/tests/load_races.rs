@@ -240,6 +240,24 @@ fn given_a_load_behind_a_close_when_closed_again_then_the_load_is_unknown() {
     });
 }
 
+/// A delete wins as a close does, and goes on to delete.
+#[test]
+fn given_a_load_when_its_session_is_deleted_then_the_load_is_unknown_and_it_is_deleted() {
+    each_way(|scene| {
+        let id = load_until(scene, Phase::Reading);
+        let delete = scene
+            .desk
+            .request("session/delete", &json!({ "sessionId": "stored" }));
+        scene.settle();
+        assert_eq!(scene.editor(), [unknown(id)]);
+        assert_eq!(scene.count("subscription.close"), 1);
+        known(scene);
+        let asked = scene.asked("session.remove");
+        scene.result(&asked, &json!({ "kind": "removed", "sessionId": "stored" }));
+        assert_eq!(scene.editor(), [done(delete)]);
+    });
+}
+
 /// Our start and another client's cross: the Host takes theirs, ours is told so, and theirs
 /// is told.
 #[test]

@@ -178,13 +178,13 @@ impl Call<'_> {
                 self.host(|maka, cx| maka.arrival(cx, channel, arrival));
             }
             Input::File(handle, arrival) => match self.core.file_owner(handle) {
-                Some(FileOwner::MakaList(listing)) => {
+                Some(FileOwner::List(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, Some(arrival)));
                 }
-                Some(FileOwner::MakaLoad(load)) => {
+                Some(FileOwner::Load(load)) => {
                     self.host(|maka, cx| maka.load_folder(cx, load, Some(arrival)));
                 }
-                Some(FileOwner::MakaParcel(parcel)) => {
+                Some(FileOwner::Parcel(parcel)) => {
                     self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, Some(arrival)));
                 }
                 None => {}
@@ -296,13 +296,13 @@ impl Call<'_> {
             }
             Origin::Host(channel, _) => self.host(|maka, cx| maka.poisoned(cx, channel)),
             Origin::File(handle) => match self.core.file_owner(handle) {
-                Some(FileOwner::MakaList(listing)) => {
+                Some(FileOwner::List(listing)) => {
                     self.host(|maka, cx| maka.folder(cx, listing, None));
                 }
-                Some(FileOwner::MakaLoad(load)) => {
+                Some(FileOwner::Load(load)) => {
                     self.host(|maka, cx| maka.load_folder(cx, load, None));
                 }
-                Some(FileOwner::MakaParcel(parcel)) => {
+                Some(FileOwner::Parcel(parcel)) => {
                     self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, None));
                 }
                 None => {}

@@ -42,11 +42,11 @@ pub enum Due {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileOwner {
     /// The Maka module's listing, for the folder filter.
-    MakaList(u64),
+    List(u64),
     /// The Maka module's load, for the folder.
-    MakaLoad(u64),
+    Load(u64),
     /// The Maka module's parcel of attachments.
-    MakaParcel(u64),
+    Parcel(u64),
 }
 
 impl Lasting {

@@ -164,7 +164,7 @@ impl Maka {
             Some(cwd) => {
                 let lexical = normal(&cwd);
                 let stat = FileDeparture::Stat(Root::Linked, lexical.clone());
-                cx.core.file(FileOwner::MakaList(ticket), stat);
+                cx.core.file(FileOwner::List(ticket), stat);
                 let listing = Listing {
                     ticket,
                     cwd: Some(lexical),

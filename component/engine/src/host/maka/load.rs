@@ -115,7 +115,7 @@ impl Maka {
                     load.title = item.name.to_string();
                     load.host_cwd = workspace.host_cwd.to_string();
                     let stat = FileDeparture::Stat(Root::Linked, load.cwd.clone());
-                    cx.core.file(FileOwner::MakaLoad(ticket), stat);
+                    cx.core.file(FileOwner::Load(ticket), stat);
                     self.loads.insert(ticket, load);
                     return;
                 }

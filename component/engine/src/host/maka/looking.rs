@@ -25,7 +25,7 @@ impl Maka {
             match &item.body {
                 Body::Linked(path) => {
                     let open = FileDeparture::Open(Root::Linked, path.clone());
-                    let handle = cx.core.file(FileOwner::MakaParcel(id), open);
+                    let handle = cx.core.file(FileOwner::Parcel(id), open);
                     parcel.stage = Stage::Opening(handle);
                     return;
                 }
@@ -169,12 +169,11 @@ pub(super) fn read(cx: &mut Cx<'_, '_>, id: ParcelId, handle: Handle, offset: u6
     // Never more than a read may ask for.
     let asked = u32::try_from(asked.min(limits::FILE_READ)).unwrap_or(0);
     let request = FileDeparture::Read(offset, asked);
-    cx.core
-        .file_again(handle, FileOwner::MakaParcel(id), request);
+    cx.core.file_again(handle, FileOwner::Parcel(id), request);
 }
 
 /// What is at the path now; only compared, never read.
 pub(super) fn look(cx: &mut Cx<'_, '_>, id: ParcelId, file: &Opened) {
     let request = FileDeparture::Stat(Root::Linked, file.path.clone());
-    cx.core.file(FileOwner::MakaParcel(id), request);
+    cx.core.file(FileOwner::Parcel(id), request);
 }
