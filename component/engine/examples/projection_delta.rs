@@ -23,7 +23,12 @@ fn main() {
         start += utf16::units(TEXT);
         out.clear();
         projection.drain(&mut |update| {
-            encode::update("11111111-2222-4333-8444-555555555555", &update, &mut out);
+            encode::update(
+                "11111111-2222-4333-8444-555555555555",
+                "maka",
+                &update,
+                &mut out,
+            );
         });
         black_box(&out);
     }

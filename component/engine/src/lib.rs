@@ -94,7 +94,7 @@ impl Engine {
         let state = State {
             version: snapshot::VERSION,
             lasting,
-            sessions: Sessions::default(),
+            sessions: Sessions::new(maka::EXTENSION),
             maka,
             deadline: None,
             done: false,

@@ -10,7 +10,7 @@ use projection_support::{call, raw, started};
 
 fn lines(projection: &mut Projection) -> String {
     let mut out = vec![];
-    projection.drain(&mut |update| encode::update("S", &update, &mut out));
+    projection.drain(&mut |update| encode::update("S", "maka", &update, &mut out));
     String::from_utf8(out).unwrap()
 }
 

@@ -1,8 +1,8 @@
 //! Programs that carry bytes from a socket to stdout and understand nothing.
 //!
-//! A relay of blocks writes what it read, and nobody can do with less: the floor. A relay
-//! of lines writes every line by itself, as a program does that handles messages one by
-//! one. Both read 64 KiB at once.
+//! A relay of blocks writes what it read, and knows no messages. A relay
+//! of lines writes every line by itself, as every program does that handles messages one by
+//! one: the floor. Both read 64 KiB at once.
 //! Invariant: what comes in goes out.
 
 use std::fs::File;

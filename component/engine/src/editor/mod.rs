@@ -134,12 +134,22 @@ pub struct Editor {
     outbound: Outbound<Open>,
     /// What the client can do.
     pub client: Client,
+    /// The name of the Host in `_meta`, where it says what the protocol has no words for.
+    extension: String,
     initialized: bool,
     sent: u64,
     drained: u64,
 }
 
 impl Editor {
+    /// A connection on which a Host says more under this name.
+    pub fn new(extension: &str) -> Editor {
+        Editor {
+            extension: extension.into(),
+            ..Editor::default()
+        }
+    }
+
     /// Whether `initialize` was answered.
     pub fn initialized(&self) -> bool {
         self.initialized
@@ -244,7 +254,7 @@ impl Editor {
 
     /// Shows something of a turn.
     pub fn update(&mut self, core: &mut Core<'_>, session_id: &str, update: &Update<'_>) {
-        self.send(core, |out| v1::encode::update(session_id, update, out));
+        self.sent += core.acp(|out| v1::encode::update(session_id, &self.extension, update, out));
     }
 
     /// Tells the steps of the work.

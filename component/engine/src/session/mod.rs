@@ -97,6 +97,14 @@ impl Session {
 }
 
 impl Sessions {
+    /// No conversation yet; the Host's own facts go under this name.
+    pub fn new(extension: &str) -> Sessions {
+        Sessions {
+            editor: Editor::new(extension),
+            ..Sessions::default()
+        }
+    }
+
     /// The editor is gone: nothing new is taken in, everything is stopped.
     pub fn shut_down(&mut self, core: &mut Core<'_>) {
         if core::mem::replace(&mut self.ending, true) {

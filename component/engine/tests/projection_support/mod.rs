@@ -18,7 +18,7 @@ pub fn drained(projection: &mut Projection) -> Vec<Value> {
     let mut updates = vec![];
     projection.drain(&mut |update| {
         let mut line = vec![];
-        encode::update(SESSION, &update, &mut line);
+        encode::update(SESSION, "maka", &update, &mut line);
         let message: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(line.pop(), Some(b'\n'), "one line a message");
         assert!(!line.contains(&b'\n'), "one line a message");

@@ -10,8 +10,9 @@ use core::fmt::Write;
 use crate::json;
 use crate::projection::{Change, Piece, Speaker, Status, Stream, ToolCard, ToolKind, Update};
 
-/// Writes one notification for the session.
-pub fn update(session_id: &str, update: &Update<'_>, out: &mut Vec<u8>) {
+/// Writes one notification for the session. What the protocol has no words for stands in
+/// `_meta` under the Host's `extension`.
+pub fn update(session_id: &str, extension: &str, update: &Update<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"#);
     json::string(out, session_id);
     out.extend_from_slice(br#","update":{"sessionUpdate":"#);
@@ -23,7 +24,7 @@ pub fn update(session_id: &str, update: &Update<'_>, out: &mut Vec<u8>) {
         } => {
             message_chunk(*speaker, message_id, text, out);
         }
-        Update::Tool(card) => tool_call(card, out),
+        Update::Tool(card) => tool_call(card, extension, out),
     }
     out.extend_from_slice(b"}}}\n");
 }
@@ -39,7 +40,7 @@ fn message_chunk(speaker: Speaker, message_id: &str, text: &str, out: &mut Vec<u
     json::string(out, message_id);
 }
 
-fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
+fn tool_call(card: &ToolCard<'_>, extension: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(if card.first {
         br#""tool_call""#
     } else {
@@ -53,7 +54,9 @@ fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
     json::string(out, kind(card.kind));
     out.extend_from_slice(br#","status":"#);
     json::string(out, status(card.status));
-    out.extend_from_slice(br#","_meta":{"maka":"#);
+    out.extend_from_slice(br#","_meta":{"#);
+    json::string(out, extension);
+    out.push(b':');
     json::verbatim(out, &card.meta.json());
     out.push(b'}');
     if let Some(pieces) = &card.content {
@@ -62,7 +65,7 @@ fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
             if at > 0 {
                 out.push(b',');
             }
-            content(piece, out);
+            content(piece, extension, out);
         }
         out.push(b']');
     }
@@ -91,7 +94,7 @@ fn tool_call(card: &ToolCard<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn content(piece: &Piece<'_>, out: &mut Vec<u8>) {
+fn content(piece: &Piece<'_>, extension: &str, out: &mut Vec<u8>) {
     if let Piece::Change(change) = piece {
         return diff(change, out);
     }
@@ -110,9 +113,11 @@ fn content(piece: &Piece<'_>, out: &mut Vec<u8>) {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
         };
+        out.extend_from_slice(br#","_meta":{"#);
+        json::string(out, extension);
         let _ = write!(
             Plain(out),
-            r#","_meta":{{"maka":{{"sequence":{sequence},"stream":"{stream}","redacted":{redacted}}}}}"#
+            r#":{{"sequence":{sequence},"stream":"{stream}","redacted":{redacted}}}}}"#
         );
     }
     out.extend_from_slice(b"}}");

@@ -68,6 +68,9 @@ use slots::Slots;
 use steering::Message;
 use wire::current::{self as w, OperationError, op};
 
+/// Under which name the Host's own facts stand in `_meta`.
+pub const EXTENSION: &str = "maka";
+
 /// What the module waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Due {
