@@ -88,7 +88,7 @@ fn given_a_blocked_start_when_it_is_told_then_the_prompt_fails_and_nothing_is_st
             &json!({ "kind": "blocked", "skillInvocation": { "failed": [] } }),
         );
         let data =
-            r#"{"source":"runtime_host","operation":"turn.start","code":"internal_failure"}"#;
+            r#"{"source":"runtime_host","operation":"turn.start","code":"blocked","skills":[]}"#;
         assert_eq!(
             scene.editor(),
             [format!("{} error -32603 {data}", turn.prompt)]

@@ -201,6 +201,55 @@ fn given_skills_of_the_host_when_a_session_is_made_then_they_can_be_typed() {
 }
 
 #[test]
+fn given_a_known_skill_when_it_is_typed_first_then_the_turn_names_it() {
+    for (typed, named) in [
+        ("/review the last change", Some("review")),
+        ("/review", Some("review")),
+        ("/unknown the last change", None),
+        ("please /review", None),
+        ("/", None),
+        ("review", None),
+    ] {
+        each_way_bare(|scene| {
+            scene.desk.host.by_hand("skill.catalog.invocable.query");
+            scene.begin();
+            let asked = scene.asked("skill.catalog.invocable.query");
+            let items = json!([{ "id": "review", "description": "Looks at a change" }]);
+            let page =
+                json!({ "kind": "page", "revision": "r", "items": items, "nextCursor": null });
+            scene.result(&asked, &page);
+            scene.dispatched(typed);
+            let input = scene.asked("turn.start").input;
+            assert_eq!(input["content"], json!({ "text": typed }));
+            let wanted = named.map_or(Value::Null, |named| json!([named]));
+            assert_eq!(input["skillIds"], wanted, "{typed}");
+        });
+    }
+}
+
+#[test]
+fn given_a_skill_that_cannot_be_loaded_when_the_turn_is_blocked_then_the_answer_names_it() {
+    each_way(|scene| {
+        let turn = scene.dispatched("go");
+        let asked = scene.asked("turn.start");
+        let failed = json!([{ "id": "review", "reason": "gone" }, "other", 7]);
+        scene.result(
+            &asked,
+            &json!({ "kind": "blocked", "skillInvocation": { "failed": failed } }),
+        );
+        assert_eq!(
+            scene.answer(turn.prompt),
+            Some(format!(
+                "{} error -32603 {}",
+                turn.prompt,
+                json!({ "source": "runtime_host", "operation": "turn.start", "code": "blocked",
+                        "skills": ["review", "other"] })
+            ))
+        );
+    });
+}
+
+#[test]
 fn given_a_provider_that_fails_when_the_host_tries_again_then_each_attempt_is_told_once() {
     each_way(|scene| {
         let turn = scene.running("go");

@@ -4,6 +4,7 @@
 //! Asks the Host, and tells facts. Invariant: nothing of this holds anything up or fails
 //! anything: what the Host does not answer is not shown.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -182,12 +183,23 @@ impl Maka {
                 self.ask_more_skills(cx, session_id, known, input);
             }
             _ if known.is_empty() => {}
-            _ => cx.answer(Fact::Skills {
-                session_id: &session_id,
-                skills: known,
-            }),
+            _ => {
+                let ids = known.iter().map(|skill| skill.id.clone()).collect();
+                self.skills.insert(session_id.clone(), ids);
+                cx.answer(Fact::Skills {
+                    session_id: &session_id,
+                    skills: known,
+                });
+            }
         }
     }
+}
+
+/// The skill that a prompt names: its first word, after a slash, if the Host knows it in this
+/// session. The text goes to the Host as it was typed.
+pub fn typed<'a>(text: &'a str, known: Option<&BTreeSet<String>>) -> Option<&'a str> {
+    let word = text.strip_prefix('/')?.split_whitespace().next()?;
+    known?.contains(word).then_some(word)
 }
 
 /// What is told of a retry, once for each attempt and phase.

@@ -3,8 +3,10 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::wire::current::{self as w, op};
 use crate::host::Failure;
@@ -95,6 +97,33 @@ pub fn internal(operation: &str) -> Failure {
         "internal_failure",
         format!("The Runtime Host's answer to {operation} cannot be used."),
     )
+}
+
+/// A turn that the Host did not start, because skills that the prompt names cannot be loaded.
+pub fn blocked(skills: &[&RawValue]) -> Failure {
+    let names: Vec<String> = skills
+        .iter()
+        .filter_map(|skill| {
+            let id: Option<String> = serde_json::from_str(skill.get()).ok();
+            id.or_else(|| {
+                Some(
+                    serde_json::from_str::<w::Skill<'_>>(skill.get())
+                        .ok()?
+                        .id
+                        .into(),
+                )
+            })
+        })
+        .collect();
+    let which = match names.as_slice() {
+        [] => "a skill that the prompt names".to_string(),
+        names => names.join(", "),
+    };
+    let message = format!(
+        "The turn did not start, because this could not be loaded: {which}. Check it in Maka, or \
+         send the prompt without it."
+    );
+    extend(host(op::START, "blocked", message), "skills", &names)
 }
 
 /// No connection; the sentence says what to do.

@@ -149,6 +149,8 @@ pub struct Maka {
     naming: Option<Timer>,
     ending: bool,
     ended: bool,
+    /// What can be typed after a slash, by session.
+    skills: BTreeMap<String, BTreeSet<String>>,
     #[serde(skip)]
     lane: wire::Lane,
 }
@@ -199,6 +201,7 @@ impl Maka {
             naming: None,
             ending: false,
             ended: false,
+            skills: BTreeMap::new(),
             lane: wire::Lane::default(),
         }
     }

@@ -12,7 +12,7 @@ use super::calls::Purpose;
 use super::feed::Feed;
 use super::turn::{Admission, Query, Step, Stop, Turn};
 use super::wire::current::{self as w, op};
-use super::{Answer, Cx, Due, Maka};
+use super::{Answer, Cx, Due, Maka, aside, failure};
 
 impl Maka {
     /// Sends a turn that is only prepared, once the feed is live.
@@ -40,6 +40,10 @@ impl Maka {
             "sessionId": attached.session_id,
             "turnId": turn.id,
             "content": w::content(&turn.text, turn.display.as_deref(), &turn.attachments),
+        };
+        let input = match aside::typed(&turn.text, self.skills.get(&attached.session_id)) {
+            Some(skill) => input.with("skillIds", &[skill]),
+            None => input,
         };
         turn.text = String::new();
         turn.display = None;
@@ -72,6 +76,10 @@ impl Maka {
             Answer::Result(result) => serde_json::from_str::<w::Started<'_>>(result.get()).ok(),
             _ => None,
         };
+        let blocked = started
+            .as_ref()
+            .filter(|started| started.kind == "blocked")
+            .map(|started| failure::blocked(&started.skill_invocation.failed));
         match (started.and_then(|started| started.turn), &answer) {
             (Some(told), _) => turn.told(&told),
             // Seen running already: the loss of the answer says nothing new.
@@ -90,7 +98,7 @@ impl Maka {
             // Blocked, refused, or not sent: it does not run.
             (None, _) => {
                 turn.admission = Admission::Refused;
-                turn.break_off(answer.failure(op::START));
+                turn.break_off(blocked.unwrap_or_else(|| answer.failure(op::START)));
             }
         }
         self.progress(cx, key);

@@ -127,6 +127,14 @@ pub struct Skill<'a> {
     pub description: Cow<'a, str>,
 }
 
+/// What became of the skills that a prompt names.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct SkillInvocation<'a> {
+    /// Those that could not be loaded; their shape is not told, so they are read leniently.
+    #[serde(borrow, default)]
+    pub failed: Vec<&'a RawValue>,
+}
+
 /// The model's provider does not answer as it should, and the Host tries again.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

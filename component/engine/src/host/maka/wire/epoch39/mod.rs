@@ -19,8 +19,8 @@ mod transcript;
 
 pub use artifact::{Ingested, attachment_of, begin, chunk, content, finish, likeness};
 pub use aside::{
-    Context, PlanItem, PlanStep, PlanSteps, Plans, ProviderRetry, Skill, Skills, Usage,
-    UsageSummary,
+    Context, PlanItem, PlanStep, PlanSteps, Plans, ProviderRetry, Skill, SkillInvocation, Skills,
+    Usage, UsageSummary,
 };
 pub use catalog::{Catalog, CatalogItem, Model, ModelItem, Models, RelayProfile, Workspace};
 pub use feed::{Bootstrap, Delta, Event, Opened, Record, Snapshot, Turn};
@@ -235,6 +235,9 @@ pub struct Started<'a> {
     /// `started`.
     #[serde(borrow, default)]
     pub turn: Option<Turn<'a>>,
+    /// What became of the skills that the prompt names.
+    #[serde(borrow, default)]
+    pub skill_invocation: SkillInvocation<'a>,
 }
 
 /// Result of `turn.message.submit`.
