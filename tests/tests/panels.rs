@@ -98,6 +98,47 @@ fn given_a_proposal_on_a_page_before_the_last_when_the_plan_changes_then_its_ste
 }
 
 #[test]
+fn given_changes_during_a_look_at_the_plan_when_it_ends_then_one_more_look_shows_them_all() {
+    each_way(|scene| {
+        scene.running("go");
+        for _ in 0..3 {
+            plan_changed(scene);
+        }
+        assert_eq!(scene.count("plan.query"), 1);
+        let first = scene.asked("plan.query");
+        scene.result(&first, &plans(&Value::Null, &Value::Null, &[]));
+        assert_eq!(scene.count("plan.query"), 2);
+        let second = scene.asked("plan.query");
+        let items = [proposal("p2", &[step("newest", "")])];
+        scene.result(&second, &plans(&Value::Null, &Value::Null, &items));
+        assert_eq!(scene.count("plan.query"), 2);
+        let entries = json!([{ "content": "newest", "priority": "medium", "status": "pending" }]);
+        assert_eq!(
+            updates(scene),
+            [
+                json!({ "sessionUpdate": "plan", "entries": [] }),
+                json!({ "sessionUpdate": "plan", "entries": entries }),
+            ]
+        );
+    });
+}
+
+#[test]
+fn given_a_look_at_the_plan_when_the_session_is_closed_then_nothing_of_it_is_shown() {
+    each_way(|scene| {
+        scene.running("go");
+        plan_changed(scene);
+        let asked = scene.asked("plan.query");
+        scene.close();
+        scene.editor();
+        let items = [proposal("p2", &[step("late", "")])];
+        scene.result(&asked, &plans(&Value::Null, &Value::Null, &items));
+        assert_eq!(updates(scene), [Value::Null; 0]);
+        assert_eq!(scene.count("plan.query"), 1);
+    });
+}
+
+#[test]
 fn given_a_host_that_refuses_or_loops_when_the_plan_changes_then_the_turn_does_not_mind() {
     each_way(|scene| {
         let turn = scene.running("go");

@@ -15,18 +15,24 @@ use crate::limits;
 use crate::object;
 
 use super::calls::Purpose;
+use super::feed::PlanLook;
 use super::wire::current::{self as w, op};
 use super::{Answer, Cx, Maka};
 
 impl Maka {
     /// Something of the session changed that no frame tells.
     pub(super) fn domain_changed(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, domain: &str) {
-        if domain == "plan"
-            && let Some(attached) = self.feeds.get(&key)
-        {
-            let input = object! { "kind": "list_start", "sessionId": attached.session_id };
-            self.ask_plan(cx, key, Vec::new(), input, 0);
+        let Some(attached) = self.feeds.get_mut(&key).filter(|_| domain == "plan") else {
+            return;
+        };
+        // However many changes come while one look is under way, one more shows them all.
+        if attached.plan != PlanLook::None {
+            attached.plan = PlanLook::Stale;
+            return;
         }
+        attached.plan = PlanLook::Asked;
+        let input = object! { "kind": "list_start", "sessionId": attached.session_id };
+        self.ask_plan(cx, key, Vec::new(), input, 0);
     }
 
     fn ask_plan(
@@ -46,17 +52,37 @@ impl Maka {
         self.call(cx, op::PLAN, input, purpose, timeout);
     }
 
-    /// The steps that are carried out, else those that were proposed last.
+    /// A page of plans, or none.
     pub(super) fn plan(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        key: SessionKey,
+        proposed: Vec<PlanEntry>,
+        page: u64,
+        answer: &Answer<'_>,
+    ) {
+        if self.reads_on(cx, key, proposed, page, answer) {
+            return;
+        }
+        let attached = self.feeds.get_mut(&key);
+        let look = attached.map(|attached| core::mem::replace(&mut attached.plan, PlanLook::None));
+        if look == Some(PlanLook::Stale) {
+            self.domain_changed(cx, key, "plan");
+        }
+    }
+
+    /// Shows the steps that are carried out, else those that were proposed last; whether
+    /// another page has to be read first.
+    fn reads_on(
         &mut self,
         cx: &mut Cx<'_, '_>,
         key: SessionKey,
         mut proposed: Vec<PlanEntry>,
         page: u64,
         answer: &Answer<'_>,
-    ) {
+    ) -> bool {
         let Some(plans) = read::<w::Plans<'_>>(answer).filter(|plans| plans.kind == "page") else {
-            return;
+            return false;
         };
         for item in &plans.items {
             if let Some(execution) = &item.execution
@@ -64,7 +90,7 @@ impl Maka {
             {
                 let entries = execution.steps.iter().map(entry).collect();
                 let _fine = cx.tell(key, Fact::Plan { entries });
-                return;
+                return false;
             }
             if let Some(proposal) = &item.proposal
                 && plans.latest_proposal_id.as_ref() == Some(&proposal.proposal_id)
@@ -79,9 +105,11 @@ impl Maka {
                 "kind": "list_continue", "sessionId": attached.session_id,
                 "storeVersion": plans.store_version, "cursor": cursor,
             };
-            return self.ask_plan(cx, key, proposed, input, page + 1);
+            self.ask_plan(cx, key, proposed, input, page + 1);
+            return true;
         }
         let _fine = cx.tell(key, Fact::Plan { entries: proposed });
+        false
     }
 
     /// A step of the model was counted: how full is its context now?

@@ -77,6 +77,8 @@ pub struct Attached {
     pub used: u64,
     /// Whether the Host was asked how full the context is.
     pub context_asked: bool,
+    /// The look at its plan that is under way.
+    pub plan: PlanLook,
 }
 
 /// A feed.
@@ -99,6 +101,17 @@ pub enum Feed {
     Pausing { timer: Timer },
     /// Given up for a slow editor.
     Paused,
+}
+
+/// A look at a session's plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlanLook {
+    /// None is under way.
+    None,
+    /// The Host was asked.
+    Asked,
+    /// The plan has changed since.
+    Stale,
 }
 
 /// A turn as the snapshot shows it.
@@ -138,6 +151,7 @@ impl Attached {
             load: None,
             used: 0,
             context_asked: false,
+            plan: PlanLook::None,
         }
     }
 
