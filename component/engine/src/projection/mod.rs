@@ -14,7 +14,7 @@ mod buffer;
 mod fact;
 mod live;
 mod message;
-mod path;
+pub mod path;
 mod tool;
 mod update;
 pub mod utf16;

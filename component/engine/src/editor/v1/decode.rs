@@ -12,6 +12,7 @@ use super::{capabilities, prompt};
 use crate::editor::{Ask, Tell};
 use crate::limits;
 use crate::object;
+use crate::projection::path::absolute;
 use crate::rpc::{RpcError, error};
 
 use super::options::{SetConfigOption, SetMode};
@@ -222,12 +223,4 @@ fn folder(cwd: &str) -> Result<(), RpcError> {
         ));
     }
     Ok(())
-}
-
-/// Absolute on any system: `/x`, `C:\x`, `\\server\x`.
-fn absolute(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    path.starts_with('/')
-        || path.starts_with("\\\\")
-        || matches!(bytes, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }

@@ -210,7 +210,9 @@ impl Maka {
                 };
                 self.ask_more_skills(cx, session_id, known, input);
             }
-            _ if known.is_empty() => {}
+            _ if known.is_empty() => {
+                self.skills.remove(&session_id);
+            }
             _ => {
                 let ids = known.iter().map(|skill| skill.id.clone()).collect();
                 self.skills.insert(session_id.clone(), ids);

@@ -551,7 +551,9 @@ impl Maka {
         };
         let failure = attached.stop_failure.take();
         self.detach(cx, key);
-        self.feeds.remove(&key);
+        if let Some(attached) = self.feeds.remove(&key) {
+            self.skills.remove(&attached.session_id);
+        }
         self.changed.remove(&key);
         let _fine = cx.tell(key, crate::host::Fact::Closed { ticket, failure });
     }
