@@ -8,6 +8,7 @@
 //! grant table is opened. Unknown keys are ignored, so that an older component runs
 //! under a newer embedder.
 
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 
 use serde::Deserialize;
@@ -42,8 +43,12 @@ pub struct Agent {
 pub struct HostChoice {
     /// Which protocol is spoken.
     pub kind: HostKind,
-    /// Entry of the embedder's grant table.
+    /// Entry of the embedder's grant table; for [`HostKind::Claude`] the name of a program.
     pub name: String,
+    /// Environment variables that change what is done, by name; of a secret only that it is
+    /// set. Which ones: `host/claude/environment.rs`.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The protocols of Hosts.
@@ -52,6 +57,8 @@ pub struct HostChoice {
 pub enum HostKind {
     /// Maka Runtime Host; the embedded Host speaks it too.
     Maka,
+    /// Claude Code, a process for each session.
+    Claude,
 }
 
 /// A failure on purpose: the first line, from either side, that contains `marker`.

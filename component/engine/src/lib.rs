@@ -52,9 +52,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plumbing::{Core, Due, FileOwner, Lasting};
+use crate::plumbing::{Core, Due, Lasting};
 use host::Command as HostCommand;
+use host::claude::{self, Claude};
 use host::maka::{self, Maka};
+use host::{Cx, Module};
 use line::{Line, Lines};
 use rpc::{Bad, Message, RpcError, envelope, error};
 use session::Sessions;
@@ -72,7 +74,7 @@ struct State {
     version: u32,
     lasting: Lasting,
     sessions: Sessions,
-    maka: Maka,
+    host: Module,
     deadline: Option<Timer>,
     done: bool,
 }
@@ -88,14 +90,22 @@ impl Engine {
             .map_err(|_| Fault::Config("the seed must be 32 bytes long".to_string()))?;
         let mut lasting = Lasting::new(seed);
         let client = lasting.ids.uuid();
-        let maka = match config.host.kind {
-            HostKind::Maka => Maka::new(&config.host.name, client),
+        let (host, habits, extension) = match config.host.kind {
+            HostKind::Maka => {
+                let maka = Maka::new(&config.host.name, client);
+                (Module::Maka(maka.into()), maka::HABITS, maka::EXTENSION)
+            }
+            HostKind::Claude => {
+                let claude = Claude::new(&config.host);
+                let claude = Module::Claude(claude.into());
+                (claude, claude::HABITS, claude::EXTENSION)
+            }
         };
         let state = State {
             version: snapshot::VERSION,
             lasting,
-            sessions: Sessions::new(maka::EXTENSION),
-            maka,
+            sessions: Sessions::new(extension, habits),
+            host,
             deadline: None,
             done: false,
         };
@@ -130,7 +140,7 @@ impl Engine {
         let State {
             lasting,
             sessions,
-            maka,
+            host,
             deadline,
             done,
             ..
@@ -140,7 +150,7 @@ impl Engine {
             config,
             core,
             sessions,
-            maka,
+            host,
             deadline,
             done,
         };
@@ -159,7 +169,7 @@ struct Call<'a> {
     config: &'a Config,
     core: Core<'a>,
     sessions: &'a mut Sessions,
-    maka: &'a mut Maka,
+    host: &'a mut Module,
     deadline: &'a mut Option<Timer>,
     done: &'a mut bool,
 }
@@ -175,25 +185,14 @@ impl Call<'_> {
             Input::Acp(AcpArrival::Ended(_)) => self.editor_ended(),
             Input::Host(channel, arrival) => {
                 self.planned_host_fault(&arrival);
-                self.host(|maka, cx| maka.arrival(cx, channel, arrival));
+                self.host(|host, cx| host.arrival(cx, channel, arrival));
             }
-            Input::File(handle, arrival) => match self.core.file_owner(handle) {
-                Some(FileOwner::List(listing)) => {
-                    self.host(|maka, cx| maka.folder(cx, listing, Some(arrival)));
-                }
-                Some(FileOwner::Load(load)) => {
-                    self.host(|maka, cx| maka.load_folder(cx, load, Some(arrival)));
-                }
-                Some(FileOwner::Parcel(parcel)) => {
-                    self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, Some(arrival)));
-                }
-                None => {}
-            },
+            Input::File(handle, arrival) => self.file(handle, Some(arrival)),
             Input::Expired(timer) => self.expired(timer),
             Input::Poison(origin) => self.poison(origin),
         }
         self.carry_out();
-        if self.maka.ended() {
+        if self.host.ended() {
             self.finish();
         }
     }
@@ -273,9 +272,15 @@ impl Call<'_> {
 
     fn expired(&mut self, timer: Timer) {
         match self.core.due(timer) {
-            Some(Due::Maka(due)) => self.host(|maka, cx| maka.due(cx, due)),
-            Some(Due::Shutdown) => self.host(Maka::end_now),
+            Some(Due::Shutdown) => self.host(Module::end_now),
+            Some(due) => self.host(|host, cx| host.due(cx, due)),
             None => {}
+        }
+    }
+
+    fn file(&mut self, handle: Handle, arrival: Option<FileArrival>) {
+        if let Some(owner) = self.core.file_owner(handle) {
+            self.host(|host, cx| host.file(cx, owner, handle, arrival));
         }
     }
 
@@ -294,40 +299,29 @@ impl Call<'_> {
                 self.sessions.editor.lines = Lines::default();
                 self.sessions.editor.error(&mut self.core, id, &error);
             }
-            Origin::Host(channel, _) => self.host(|maka, cx| maka.poisoned(cx, channel)),
-            Origin::File(handle) => match self.core.file_owner(handle) {
-                Some(FileOwner::List(listing)) => {
-                    self.host(|maka, cx| maka.folder(cx, listing, None));
-                }
-                Some(FileOwner::Load(load)) => {
-                    self.host(|maka, cx| maka.load_folder(cx, load, None));
-                }
-                Some(FileOwner::Parcel(parcel)) => {
-                    self.host(|maka, cx| maka.parcel_file(cx, parcel, handle, None));
-                }
-                None => {}
-            },
+            Origin::Host(channel, _) => self.host(|host, cx| host.poisoned(cx, channel)),
+            Origin::File(handle) => self.file(handle, None),
             Origin::Timer(timer) => match self.core.due(timer) {
-                Some(Due::Maka(due)) => self.host(|maka, cx| maka.timer_poisoned(cx, due)),
                 Some(Due::Shutdown) => self.finish(),
+                Some(due) => self.host(|host, cx| host.timer_poisoned(cx, due)),
                 None => {}
             },
         }
     }
 
-    fn host(&mut self, step: impl FnOnce(&mut Maka, &mut maka::Cx<'_, '_>)) {
-        let mut cx = maka::Cx {
+    fn host(&mut self, step: impl FnOnce(&mut Module, &mut Cx<'_, '_>)) {
+        let mut cx = Cx {
             core: &mut self.core,
             listener: &mut *self.sessions,
         };
-        step(self.maka, &mut cx);
+        step(self.host, &mut cx);
     }
 
     /// Hands the sessions' commands to the Host until there are none.
     fn carry_out(&mut self) {
         while let Some(command) = self.sessions.commands.pop_front() {
             let command: HostCommand = command;
-            self.host(|maka, cx| maka.command(cx, command));
+            self.host(|host, cx| host.command(cx, command));
         }
     }
 

@@ -28,6 +28,22 @@ pub const SNIFFED: u64 = 1_024;
 /// Bytes of one read of a file, the contract's limit.
 pub const FILE_READ: u64 = 64 << 10;
 
+/// Bytes of one line of Claude Code; a longer one is skipped, and said.
+pub const CLAUDE_LINE: u64 = 32 << 20;
+/// Milliseconds until a new process has to greet: a first start unpacks and signs in.
+pub const CLAUDE_GREETING_MS: u64 = 60_000;
+/// Milliseconds until a cancelled turn is settled without the process (Claude adapter,
+/// section 9.1, step 7).
+pub const CLAUDE_BACKSTOP_MS: u64 = 30_000;
+/// Milliseconds from asking a process to end to ending it.
+pub const CLAUDE_LEAVING_MS: u64 = 2_000;
+/// Bytes of what a process says on stderr that are kept for a failure's sentence.
+pub const CLAUDE_DIAGNOSTIC: u64 = 2 << 10;
+/// Characters of a prompt from which a title is made.
+pub const CLAUDE_TITLE_CONTEXT: u64 = 1_000;
+/// Characters of a title.
+pub const CLAUDE_TITLE: u64 = 256;
+
 /// Bytes of one Maka frame, without its line end.
 pub const MAKA_FRAME: u64 = 768 << 10;
 /// Requests in flight on one Maka connection.

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::{AcpDeparture, Effect, FileDeparture, HostDeparture, Level};
-use crate::host::maka;
+use crate::host::{claude, maka};
 use crate::ids::Ids;
 use crate::input::{Channel, Handle, Instant, Timer};
 
@@ -34,6 +34,8 @@ pub struct Lasting {
 pub enum Due {
     /// The Maka module.
     Maka(maka::Due),
+    /// The Claude module.
+    Claude(claude::Due),
     /// The end may wait no longer.
     Shutdown,
 }
@@ -47,6 +49,18 @@ pub enum FileOwner {
     Load(u64),
     /// The Maka module's parcel of attachments.
     Parcel(u64),
+}
+
+impl From<maka::Due> for Due {
+    fn from(due: maka::Due) -> Due {
+        Due::Maka(due)
+    }
+}
+
+impl From<claude::Due> for Due {
+    fn from(due: claude::Due) -> Due {
+        Due::Claude(due)
+    }
 }
 
 impl Lasting {

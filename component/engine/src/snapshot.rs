@@ -11,7 +11,7 @@ use crate::State;
 use crate::fault::Fault;
 
 /// Version of the saved state.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Writes the state.
 pub fn write(state: &State) -> Vec<u8> {

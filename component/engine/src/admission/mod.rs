@@ -24,6 +24,50 @@ pub struct Content {
     pub display: Option<String>,
     /// In order.
     pub attachments: Vec<Attachment>,
+    /// The editor's blocks as they are, for a Host that wants them so; then the rest is empty.
+    #[serde(default)]
+    pub blocks: Vec<Block>,
+}
+
+/// A part of what the user says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Block {
+    /// Words.
+    Text(String),
+    /// Something that stands elsewhere.
+    Link {
+        /// Where.
+        uri: String,
+        /// For people.
+        name: String,
+    },
+    /// A picture.
+    Image {
+        /// Base64; empty where the picture stands elsewhere.
+        data: String,
+        /// Its type.
+        mime_type: String,
+        /// Where it stands.
+        uri: Option<String>,
+    },
+    /// Something that the editor sends along.
+    Resource {
+        /// What it is called.
+        uri: String,
+        /// Its type.
+        mime_type: Option<String>,
+        /// Its content.
+        body: Body,
+    },
+}
+
+/// The content of a resource.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Body {
+    /// Text.
+    Text(String),
+    /// Base64.
+    Blob(String),
 }
 
 /// A file, or content that came without one.

@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
-use crate::host::dialog::{Body, Dialog, Reply};
-use crate::host::{ListPage, PlanEntry, SessionKey, Skill, Usage};
+use crate::host::dialog::{Body, Choice, Dialog, Reply};
+use crate::host::{Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -31,11 +31,11 @@ pub enum Ask {
     /// `initialize`: speak this version, or the newest that both know, to this client.
     Initialize { requested: u16, client: Client },
     /// `session/new`.
-    New { cwd: String },
+    New { setup: Setup },
     /// `session/load`, which shows the past (`replay`), or `session/resume`, which does not.
     Load {
         session_id: String,
-        cwd: String,
+        setup: Setup,
         replay: bool,
     },
     /// `session/list`.
@@ -120,6 +120,12 @@ pub enum Steered {
 pub enum StopReason {
     /// The agent is done.
     EndTurn,
+    /// The model's answer became too long.
+    MaxTokens,
+    /// The agent took all steps that it may take.
+    MaxTurnRequests,
+    /// The model refuses.
+    Refusal,
     /// The editor cancelled it, or the Host ended it.
     Cancelled,
 }
@@ -136,6 +142,7 @@ pub struct Editor {
     pub client: Client,
     /// The name of the Host in `_meta`, where it says what the protocol has no words for.
     extension: String,
+    habits: Habits,
     initialized: bool,
     sent: u64,
     drained: u64,
@@ -143,9 +150,10 @@ pub struct Editor {
 
 impl Editor {
     /// A connection on which a Host says more under this name.
-    pub fn new(extension: &str) -> Editor {
+    pub fn new(extension: &str, habits: Habits) -> Editor {
         Editor {
             extension: extension.into(),
+            habits,
             ..Editor::default()
         }
     }
@@ -180,7 +188,7 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        self.answer(core, ticket, &v1::answers::initialize(agent));
+        self.answer(core, ticket, &v1::answers::initialize(agent, self.habits));
     }
 
     /// Answers `session/new`.
@@ -208,7 +216,18 @@ impl Editor {
 
     /// Answers `session/prompt`.
     pub fn stopped(&mut self, core: &mut Core<'_>, ticket: Ticket, reason: StopReason) {
-        self.answer(core, ticket, &v1::answers::stopped(reason));
+        self.ended(core, ticket, reason, None);
+    }
+
+    /// Answers `session/prompt`, with what the turn took.
+    pub fn ended(
+        &mut self,
+        core: &mut Core<'_>,
+        ticket: Ticket,
+        reason: StopReason,
+        spent: Option<&Spent>,
+    ) {
+        self.answer(core, ticket, &v1::answers::stopped(reason, spent));
     }
 
     /// Answers `_session/steering`.
@@ -294,7 +313,11 @@ impl Editor {
         waiter: Waiter,
     ) -> Number {
         let option_ids: Vec<String> = match &dialog.body {
-            Body::Choice { choices, .. } => choices.iter().map(|_| core.uuid()).collect(),
+            Body::Choice { choices, .. } => {
+                let id = |choice: &Choice| choice.id.clone();
+                let ids = choices.iter().map(id);
+                ids.map(|id| id.unwrap_or_else(|| core.uuid())).collect()
+            }
             Body::Form { .. } => Vec::new(),
         };
         let asked = match &dialog.body {
@@ -353,7 +376,7 @@ impl Editor {
                 "The connection is already initialized.",
             ));
         }
-        v1::decode::request(method, params)
+        v1::decode::request(method, params, self.habits)
     }
 
     /// Reads a notification; those that mean nothing here are `None`.

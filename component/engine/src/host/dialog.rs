@@ -10,6 +10,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::projection::Report;
+
 /// A question to the user.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dialog {
@@ -27,6 +29,9 @@ pub struct Dialog {
     pub cancel_is_answer: bool,
     /// What is asked.
     pub body: Body,
+    /// The card as the question shows it, where the Host keeps it itself.
+    #[serde(default)]
+    pub card: Option<Report>,
 }
 
 /// What is asked.
@@ -62,6 +67,9 @@ pub enum Means {
 /// One of a few.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
+    /// The Host's own name of it, which the editor gets; otherwise a fresh one.
+    #[serde(default)]
+    pub id: Option<String>,
     /// For people.
     pub name: String,
     /// What it comes to.

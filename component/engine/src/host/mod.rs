@@ -4,6 +4,9 @@
 pub mod claude;
 pub mod dialog;
 pub mod maka;
+mod module;
+
+pub use module::Module;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,9 +15,10 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::Content;
+use crate::input::Timer;
 use crate::json::Object;
-use crate::plumbing::Core;
-use crate::projection::{End, Speaker, ToolFact};
+use crate::plumbing::{Core, Due};
+use crate::projection::{End, Report, Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
@@ -26,9 +30,13 @@ pub type SessionKey = u32;
 /// What the sessions ask of a Host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Command {
-    /// Make a session in this absolute folder. Answered with [`Fact::Created`] or
-    /// [`Fact::Refused`].
-    Create { ticket: Ticket, cwd: String },
+    /// Make a session. Answered with [`Fact::Created`] or [`Fact::Refused`].
+    Create { ticket: Ticket, setup: Setup },
+    /// The sessions know a session now, under this key.
+    Opened {
+        session: SessionKey,
+        session_id: String,
+    },
     /// A page of all sessions. Answered with [`Fact::Listed`] or [`Fact::Refused`].
     List {
         ticket: Ticket,
@@ -150,6 +158,10 @@ pub enum Fact<'a> {
     },
     /// Something about a tool.
     Tool(ToolFact<'a>),
+    /// More text of a message, at its end. Shown whether a turn runs or not.
+    Said(Said<'a>),
+    /// What is new on a tool's card. Shown whether a turn runs or not.
+    Card(Box<Report>),
     /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
     /// [`Fact::Withdrawn`] comes first.
     Asks { dialog: Dialog },
@@ -196,9 +208,140 @@ pub enum Fact<'a> {
     Ended,
 }
 
+/// How a Host differs from others in what the sessions do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Habits {
+    /// It queues prompts itself: each goes to it at once.
+    pub queues: bool,
+    /// It wants the blocks of a prompt as the editor sent them.
+    pub blocks: bool,
+    /// It runs MCP servers of the editor's.
+    pub mcp: bool,
+    /// It works in more folders than one.
+    pub folders: bool,
+    /// Sessions can be read again from the beginning.
+    pub history: bool,
+}
+
+/// Where a session is to work, and with what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Absolute.
+    pub cwd: String,
+    /// More folders, all absolute.
+    pub folders: Vec<String>,
+    /// As the editor describes them.
+    pub servers: Vec<McpServer>,
+}
+
+/// An MCP server that the editor wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpServer {
+    /// For people, and in the names of its tools.
+    pub name: String,
+    /// How it is reached.
+    pub by: Transport,
+}
+
+/// How an MCP server is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Transport {
+    /// A program with arguments and variables.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Names and values.
+        env: Vec<(String, String)>,
+    },
+    /// An address, `http` or `sse`.
+    Web {
+        /// Whether events come by SSE alone.
+        sse: bool,
+        /// The address.
+        url: String,
+        /// Names and values.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// More text of a message.
+#[derive(Debug)]
+pub struct Said<'a> {
+    /// Who says it.
+    pub speaker: Speaker,
+    /// The Host's id of the message.
+    pub message_id: &'a str,
+    /// What is added at its end; never empty.
+    pub text: &'a str,
+    /// Extension data, as it stands in `_meta`.
+    pub meta: Option<Object>,
+}
+
+/// Why a turn ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// The agent is done.
+    EndTurn,
+    /// The model's answer became too long.
+    MaxTokens,
+    /// The agent took all steps that it may take.
+    MaxTurnRequests,
+    /// The model refuses.
+    Refusal,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// What a turn took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Tokens.
+    pub tokens: Tokens,
+    /// Extension data, as it stands in `_meta`.
+    pub meta: Option<Object>,
+}
+
+/// Tokens of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// That the model read.
+    pub input: u64,
+    /// That it wrote.
+    pub output: u64,
+    /// That it had read before.
+    pub cached_read: u64,
+    /// That it will not have to read again.
+    pub cached_write: u64,
+}
+
+impl Tokens {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        let Tokens {
+            input,
+            output,
+            cached_read,
+            cached_write,
+        } = self;
+        [output, cached_read, cached_write]
+            .into_iter()
+            .fold(input, u64::saturating_add)
+    }
+}
+
 /// How a turn ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Outcome {
+    /// With a reason that an editor knows.
+    Ended {
+        /// The reason.
+        ending: Ending,
+        /// What it took, where the Host says.
+        spent: Option<Spent>,
+    },
     /// By itself, and everything stored was read.
     Completed,
     /// The Host says that it failed.
@@ -217,12 +360,23 @@ pub enum Outcome {
 /// Why something at the Host came to nothing, for people and for programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The request itself was at fault (`invalid_request`, `not_found`).
-    pub rejected: bool,
+    /// Who has to do something.
+    pub blame: Blame,
     /// A sentence.
     pub message: String,
     /// The error's data: `source`, `operation`, `code`, ...
     pub data: Object,
+}
+
+/// Whose fault something was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Blame {
+    /// The request itself was at fault (`invalid_request`, `not_found`).
+    Request,
+    /// The Host failed.
+    Host,
+    /// Somebody has to sign in first.
+    SignedOut,
 }
 
 /// A step of the work.
@@ -246,7 +400,7 @@ pub enum PlanStatus {
 }
 
 /// How full the context is, and what the session cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
     /// Tokens in the context.
     pub used: u64,
@@ -254,6 +408,8 @@ pub struct Usage {
     pub size: u64,
     /// US dollars so far, where the Host knows.
     pub cost_usd: Option<f64>,
+    /// Extension data, as it stands in `_meta`.
+    pub meta: Option<Object>,
 }
 
 /// Something that a prompt may begin with, after a slash.
@@ -298,6 +454,31 @@ pub trait Listener {
     /// What it wants done because of what it heard, in order. Taken after every line of the
     /// Host, so that the cut of its bytes makes no difference (rule R9).
     fn command(&mut self) -> Option<Command>;
+}
+
+/// The plumbing and who hears the facts, which every step of a Host module needs.
+pub struct Cx<'c, 'a> {
+    /// The plumbing.
+    pub core: &'c mut Core<'a>,
+    /// Who hears the facts.
+    pub listener: &'c mut dyn Listener,
+}
+
+impl Cx<'_, '_> {
+    /// A fact about a session.
+    pub fn tell(&mut self, session: SessionKey, fact: Fact<'_>) -> Heard {
+        self.listener.fact(self.core, Some(session), fact)
+    }
+
+    /// A fact about no session.
+    pub fn answer(&mut self, fact: Fact<'_>) {
+        let _fine = self.listener.fact(self.core, None, fact);
+    }
+
+    /// Arms a fresh timer, `after` milliseconds from now.
+    pub fn arm(&mut self, due: impl Into<Due>, after: u64) -> Timer {
+        self.core.arm(due.into(), after)
+    }
 }
 
 /// What hearing a fact showed.

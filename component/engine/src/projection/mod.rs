@@ -255,6 +255,7 @@ impl Projection {
                         speaker: message.speaker,
                         message_id: &message.id,
                         text: message.unsent(),
+                        meta: None,
                     });
                     message.drained();
                 }

@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::json::Object;
@@ -13,7 +14,7 @@ use crate::json::Object;
 use super::{Change, Place, Status, ToolKind};
 
 /// What is new on a tool's card. What is `None` stays as the editor shows it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// The Host's id of the tool use.
     pub id: String,
@@ -40,7 +41,7 @@ pub struct Report {
 }
 
 /// One part of a card's content.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shown {
     /// Markdown.
     Text(String),

@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 use super::Speaker;
 use super::ask::Asking;
 use super::fact::{Change, Outcome, Place, Stream, ToolKind};
+use super::report::Report;
+use crate::json::Object;
 
 /// One thing that the editor is to show.
 #[derive(Debug)]
@@ -25,7 +27,11 @@ pub enum Update<'a> {
         message_id: &'a str,
         /// What is added at its end; never empty.
         text: &'a str,
+        /// Extension data, as it stands in `_meta`.
+        meta: Option<&'a Object>,
     },
+    /// What is new on a card that the Host keeps.
+    Report(&'a Report),
     /// A tool's card, whole.
     Tool(ToolCard<'a>),
 }

@@ -19,6 +19,8 @@ pub const INVALID_PARAMS: i32 = -32602;
 pub const INTERNAL: i32 = -32603;
 /// A request that the editor does not want an answer to any more.
 pub const CANCELLED: i32 = -32800;
+/// Somebody has to sign in first.
+pub const AUTH_REQUIRED: i32 = -32000;
 /// A session, or a file, that is not there.
 pub const NOT_FOUND: i32 = -32002;
 

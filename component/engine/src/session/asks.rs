@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::config::Agent;
 use crate::editor::{Ask, StopReason, Tell};
-use crate::host::{Command, SessionKey};
+use crate::host::{Command, SessionKey, Setup};
 use crate::plumbing::Core;
 use crate::rpc::{RpcError, Ticket};
 
@@ -20,21 +20,27 @@ impl Sessions {
                 self.editor.client = client;
                 self.editor.welcome(core, ticket, requested, agent);
             }
-            Ask::New { cwd } => self.commands.push_back(Command::Create { ticket, cwd }),
+            Ask::New { setup } => match self.unfit(&setup) {
+                Some(error) => self.editor.refuse(core, ticket, &error),
+                None => self.commands.push_back(Command::Create { ticket, setup }),
+            },
             Ask::Load {
                 session_id,
-                cwd,
+                setup,
                 replay,
-            } => {
-                let load = Load {
-                    ticket,
-                    session_id,
-                    cwd,
-                    replay,
-                    key: None,
-                };
-                self.load(core, load);
-            }
+            } => match self.unfit(&setup) {
+                Some(error) => self.editor.refuse(core, ticket, &error),
+                None => {
+                    let load = Load {
+                        ticket,
+                        session_id,
+                        cwd: setup.cwd,
+                        replay,
+                        key: None,
+                    };
+                    self.load(core, load);
+                }
+            },
             Ask::List { cwd, cursor } => {
                 self.commands.push_back(Command::List {
                     ticket,
@@ -97,7 +103,29 @@ impl Sessions {
         }
     }
 
+    /// What of a session's place and helpers the Host cannot do.
+    fn unfit(&self, setup: &Setup) -> Option<RpcError> {
+        if !setup.servers.is_empty() && !self.habits.mcp {
+            return Some(RpcError::field(
+                "mcpServers",
+                "unsupported",
+                "MCP servers are not supported yet. Remove them from this agent's settings.",
+            ));
+        }
+        if !setup.folders.is_empty() && !self.habits.folders {
+            return Some(RpcError::field(
+                "additionalDirectories",
+                "unsupported",
+                "Additional folders are not supported. Open the session in one folder.",
+            ));
+        }
+        None
+    }
+
     pub(super) fn prompt(&mut self, core: &mut Core<'_>, key: SessionKey, waiting: Waiting) {
+        if self.habits.queues {
+            return self.give(core, key, waiting);
+        }
         if let Some(session) = self.open.get_mut(&key) {
             session.waiting.push_back(waiting);
             self.next(core, key);
@@ -109,6 +137,10 @@ impl Sessions {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
+        if self.habits.queues {
+            self.commands.push_back(Command::Stop { session: key });
+            return;
+        }
         for waiting in session.waiting.drain(..) {
             self.editor
                 .stopped(core, waiting.ticket, StopReason::Cancelled);
@@ -132,6 +164,9 @@ impl Sessions {
             && prompt.ticket() == Some(ticket)
         {
             prompt.cancel();
+            self.commands.push_back(Command::Stop { session: key });
+        } else if session.given.iter().any(|given| given.ticket == ticket) {
+            // A Host that queues by itself stops all that it has.
             self.commands.push_back(Command::Stop { session: key });
         } else if let Some(at) = session.waiting.iter().position(|w| w.ticket == ticket) {
             session.waiting.remove(at);

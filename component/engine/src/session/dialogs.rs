@@ -65,6 +65,9 @@ impl Sessions {
 
     /// The Host needs an answer: first its card, then the question.
     pub(super) fn asks(&mut self, core: &mut Core<'_>, key: SessionKey, dialog: Dialog) -> Heard {
+        if dialog.card.is_some() {
+            return self.asks_with_card(core, key, dialog);
+        }
         let shown = |sessions: &Sessions| {
             let session = sessions.open.get(&key);
             !sessions.ending && session.is_some_and(|session| session.shows(&dialog.turn_id))
@@ -90,6 +93,22 @@ impl Sessions {
             self.ask_waiting(core, key);
         }
         heard
+    }
+
+    /// The Host keeps the card itself, and has shown it.
+    fn asks_with_card(&mut self, core: &mut Core<'_>, key: SessionKey, dialog: Dialog) -> Heard {
+        let ending = self.ending;
+        if let Some(session) = self.open.get_mut(&key)
+            && session.state == State::Owned
+            && !ending
+        {
+            session.dialogs.open.push(Open {
+                dialog,
+                stage: Stage::Waiting,
+            });
+            self.ask_waiting(core, key);
+        }
+        Heard::Fine
     }
 
     /// Asks what waits, once the cards are out.

@@ -10,7 +10,7 @@ use crate::host::{self, Command, Fact, Heard, Listener, Outcome, SessionKey};
 use crate::limits;
 use crate::object;
 use crate::plumbing::Core;
-use crate::projection::{End, Failure, Projection, Speaker};
+use crate::projection::{End, Failure, Projection, Speaker, Update};
 use crate::rpc::{RpcError, Ticket, error};
 
 use super::options::Told;
@@ -48,6 +48,21 @@ impl Listener for Sessions {
                     projection.text_is(speaker, message_id, text)
                 });
             }
+            Fact::Said(host::Said {
+                speaker,
+                message_id,
+                text,
+                meta,
+            }) => {
+                let update = Update::Message {
+                    speaker,
+                    message_id,
+                    text,
+                    meta: meta.as_ref(),
+                };
+                self.show(core, session, &update);
+            }
+            Fact::Card(report) => self.card(core, session, &report),
             Fact::Tool(fact) => {
                 return self.shown(core, session, |projection| projection.tool(fact));
             }
@@ -240,6 +255,9 @@ impl Sessions {
 
     /// The turn is over: closes what is open on the screen, then answers.
     fn settled(&mut self, core: &mut Core<'_>, key: SessionKey, turn_id: &str, outcome: Outcome) {
+        let Some(outcome) = self.settled_given(core, key, turn_id, outcome) else {
+            return;
+        };
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
@@ -254,7 +272,7 @@ impl Sessions {
             return;
         };
         let end = match &outcome {
-            Outcome::Completed => End::Completed,
+            Outcome::Completed | Outcome::Ended { .. } => End::Completed,
             Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
             Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
@@ -294,8 +312,17 @@ impl Sessions {
         }
     }
 
-    fn answer(&mut self, core: &mut Core<'_>, key: SessionKey, ticket: Ticket, outcome: Outcome) {
+    pub(super) fn answer(
+        &mut self,
+        core: &mut Core<'_>,
+        key: SessionKey,
+        ticket: Ticket,
+        outcome: Outcome,
+    ) {
         match outcome {
+            Outcome::Ended { ending, spent } => {
+                self.answer_ended(core, ticket, ending, spent.as_ref());
+            }
             Outcome::Completed => self.editor.stopped(core, ticket, StopReason::EndTurn),
             Outcome::Aborted { source } => {
                 core.note(Level::Info, format!("the Host ended the turn: {source}"));
@@ -324,10 +351,10 @@ impl Sessions {
 
 /// A Host's refusal, as the editor gets it (Maka adapter, section 4.2).
 pub(super) fn refusal(failure: &host::Failure) -> RpcError {
-    let code = if failure.rejected {
-        error::INVALID_PARAMS
-    } else {
-        error::INTERNAL
+    let code = match failure.blame {
+        host::Blame::Request => error::INVALID_PARAMS,
+        host::Blame::Host => error::INTERNAL,
+        host::Blame::SignedOut => error::AUTH_REQUIRED,
     };
     RpcError::with(code, failure.message.clone(), failure.data.clone())
 }

@@ -9,6 +9,7 @@ mod asks;
 mod delete;
 mod dialogs;
 mod facts;
+mod given;
 mod load;
 pub mod options;
 mod past;
@@ -22,11 +23,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::editor::{Editor, StopReason, WhenIdle};
-use crate::host::{Command, SessionKey};
+use crate::host::{Command, Habits, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
 use dialogs::Dialogs;
+use given::Given;
 use load::Load;
 use options::Told;
 use past::Past;
@@ -39,6 +41,7 @@ pub struct Sessions {
     pub editor: Editor,
     /// For the Host; taken by the engine after every line.
     pub commands: VecDeque<Command>,
+    habits: Habits,
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
@@ -62,6 +65,8 @@ struct Session {
     /// The turn that is shown: of a prompt of ours, or of another client.
     running: Option<Prompt>,
     waiting: VecDeque<Waiting>,
+    /// Prompts that the Host has, where it queues them itself.
+    given: Vec<Given>,
     /// A turn of the past that is being shown.
     past: Option<Past>,
     dialogs: Dialogs,
@@ -98,9 +103,10 @@ impl Session {
 
 impl Sessions {
     /// No conversation yet; the Host's own facts go under this name.
-    pub fn new(extension: &str) -> Sessions {
+    pub fn new(extension: &str, habits: Habits) -> Sessions {
         Sessions {
-            editor: Editor::new(extension),
+            editor: Editor::new(extension, habits),
+            habits,
             ..Sessions::default()
         }
     }
@@ -155,6 +161,12 @@ impl Sessions {
     /// Takes a session in that was just made.
     fn adopt(&mut self, id: String, title: String, cwd: String, told: Told) {
         let key = self.insert(id.clone(), title, cwd, State::Owned);
+        if self.habits.queues {
+            self.commands.push_back(Command::Opened {
+                session: key,
+                session_id: id.clone(),
+            });
+        }
         self.owned.insert(id, key);
         if let Some(session) = self.open.get_mut(&key) {
             session.told = told;
@@ -172,6 +184,7 @@ impl Sessions {
                 cwd,
                 running: None,
                 waiting: VecDeque::new(),
+                given: Vec::new(),
                 dialogs: Dialogs::default(),
                 past: None,
                 state,
@@ -232,6 +245,7 @@ impl Sessions {
                         .waiting
                         .iter()
                         .any(|waiting| waiting.ticket == ticket)
+                    || session.given.iter().any(|given| given.ticket == ticket)
             })
             .map(|(key, _)| *key)
     }

@@ -78,6 +78,7 @@ impl Sessions {
                     speaker,
                     message_id,
                     text,
+                    meta: None,
                 };
                 self.editor.update(core, id, &update);
             }

@@ -113,6 +113,7 @@ impl Sessions {
                 speaker: Speaker::Agent,
                 message_id: &message_id,
                 text: &error.message,
+                meta: None,
             };
             self.editor.update(core, &session.id, &update);
         }

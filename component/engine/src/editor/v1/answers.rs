@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
 use crate::editor::{Steered, StopReason};
-use crate::host::{ListPage, PlanEntry, PlanStatus, Skill, Usage};
+use crate::host::{Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
@@ -23,17 +23,30 @@ const NONE: [u8; 0] = [];
 pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
-pub fn initialize(agent: &Agent) -> Box<RawValue> {
+pub fn initialize(agent: &Agent, habits: Habits) -> Box<RawValue> {
+    let mut capabilities = object! {
+        "loadSession": habits.history,
+        "promptCapabilities": object! { "image": true, "embeddedContext": true },
+    };
+    if habits.mcp {
+        capabilities.set("mcpCapabilities", &object! { "http": true, "sse": true });
+    }
+    let mut session = object! {};
+    if habits.history {
+        session.set("list", &object! {});
+        session.set("resume", &object! {});
+    }
+    session.set("close", &object! {});
+    if habits.history {
+        session.set("delete", &object! {});
+    }
+    if habits.folders {
+        session.set("additionalDirectories", &object! {});
+    }
+    capabilities.set("sessionCapabilities", &session);
     raw(&object! {
         "protocolVersion": VERSION,
-        "agentCapabilities": object! {
-            "loadSession": true,
-            "promptCapabilities": object! { "image": true, "embeddedContext": true },
-            "sessionCapabilities": object! {
-                "list": object! {}, "resume": object! {}, "close": object! {},
-                "delete": object! {},
-            },
-        },
+        "agentCapabilities": capabilities,
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
         "_meta": object! { "steering": object! { "supported": true } },
@@ -88,13 +101,28 @@ pub fn listed(page: &ListPage) -> Box<RawValue> {
 }
 
 /// Result of `session/prompt`.
-pub fn stopped(reason: StopReason) -> Box<RawValue> {
-    raw(&object! {
+pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
+    let mut result = object! {
         "stopReason": match reason {
             StopReason::EndTurn => "end_turn",
+            StopReason::MaxTokens => "max_tokens",
+            StopReason::MaxTurnRequests => "max_turn_requests",
+            StopReason::Refusal => "refusal",
             StopReason::Cancelled => "cancelled",
         }
-    })
+    };
+    if let Some(Spent { tokens, meta }) = spent {
+        let usage = object! {
+            "inputTokens": tokens.input, "outputTokens": tokens.output,
+            "cachedReadTokens": tokens.cached_read, "cachedWriteTokens": tokens.cached_write,
+            "totalTokens": tokens.total(),
+        };
+        result.set("usage", &usage);
+        if let Some(meta) = meta {
+            result.set("_meta", meta);
+        }
+    }
+    raw(&result)
 }
 
 /// Result of `_session/steering`.
@@ -135,6 +163,9 @@ pub fn usage(session_id: &str, usage: &Usage, out: &mut Vec<u8>) {
     };
     if let Some(cost) = usage.cost_usd {
         update.set("cost", &object! { "amount": cost, "currency": "USD" });
+    }
+    if let Some(meta) = &usage.meta {
+        update.set("_meta", meta);
     }
     session_update(session_id, &update, out);
 }

@@ -8,11 +8,10 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{capabilities, prompt};
+use super::{capabilities, prompt, setup};
 use crate::editor::{Ask, Tell};
-use crate::limits;
+use crate::host::Habits;
 use crate::object;
-use crate::projection::path::absolute;
 use crate::rpc::{RpcError, error};
 
 use super::options::{SetConfigOption, SetMode};
@@ -21,15 +20,15 @@ use super::options::{SetConfigOption, SetMode};
 ///
 /// # Errors
 /// Method not found, or invalid params with the field and a reason.
-pub fn request(method: &str, params: Option<&RawValue>) -> Result<Ask, RpcError> {
+pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Result<Ask, RpcError> {
     match method {
         "initialize" => initialize(read(method, params)?),
         "session/new" => new(read(method, params)?),
         "session/load" => load(read(method, params)?, true),
         "session/resume" => load(read(method, params)?, false),
         "session/list" => list(read(method, params)?),
-        "session/prompt" => prompt::prompt(read(method, params)?),
-        "_session/steering" => prompt::steering(read(method, params)?),
+        "session/prompt" => prompt::prompt(read(method, params)?, habits),
+        "_session/steering" => prompt::steering(read(method, params)?, habits),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
             Ok(Ask::Close {
@@ -128,13 +127,13 @@ struct New<'a> {
 }
 
 fn new(params: New<'_>) -> Result<Ask, RpcError> {
-    workplace(
-        &params.cwd,
-        params.mcp_servers,
-        params.additional_directories,
-    )?;
+    let New {
+        cwd,
+        mcp_servers,
+        additional_directories,
+    } = params;
     Ok(Ask::New {
-        cwd: params.cwd.into_owned(),
+        setup: setup::read(cwd, mcp_servers, additional_directories)?,
     })
 }
 
@@ -153,40 +152,17 @@ struct Load<'a> {
 }
 
 fn load(params: Load<'_>, replay: bool) -> Result<Ask, RpcError> {
-    workplace(
-        &params.cwd,
-        params.mcp_servers,
-        params.additional_directories,
-    )?;
+    let Load {
+        session_id,
+        cwd,
+        mcp_servers,
+        additional_directories,
+    } = params;
     Ok(Ask::Load {
-        session_id: params.session_id.into_owned(),
-        cwd: params.cwd.into_owned(),
+        session_id: session_id.into_owned(),
+        setup: setup::read(cwd, mcp_servers, additional_directories)?,
         replay,
     })
-}
-
-/// Where a session is to work, and with what.
-fn workplace(
-    cwd: &str,
-    mcp_servers: Option<Vec<&RawValue>>,
-    additional_directories: Option<Vec<&RawValue>>,
-) -> Result<(), RpcError> {
-    folder(cwd)?;
-    if mcp_servers.is_some_and(|servers| !servers.is_empty()) {
-        return Err(RpcError::field(
-            "mcpServers",
-            "unsupported",
-            "MCP servers are not supported yet. Remove them from this agent's settings.",
-        ));
-    }
-    if additional_directories.is_some_and(|folders| !folders.is_empty()) {
-        return Err(RpcError::field(
-            "additionalDirectories",
-            "unsupported",
-            "Additional folders are not supported. Open the session in one folder.",
-        ));
-    }
-    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -199,28 +175,10 @@ struct List<'a> {
 
 fn list(params: List<'_>) -> Result<Ask, RpcError> {
     if let Some(cwd) = &params.cwd {
-        folder(cwd)?;
+        setup::folder(cwd)?;
     }
     Ok(Ask::List {
         cwd: params.cwd.map(Cow::into_owned),
         cursor: params.cursor.map(Cow::into_owned),
     })
-}
-
-fn folder(cwd: &str) -> Result<(), RpcError> {
-    if !absolute(cwd) {
-        return Err(RpcError::field(
-            "cwd",
-            "must_be_absolute",
-            "cwd must be an absolute path.",
-        ));
-    }
-    if cwd.len() as u64 > limits::CWD {
-        return Err(RpcError::field(
-            "cwd",
-            "too_large",
-            "cwd is longer than 4,096 bytes.",
-        ));
-    }
-    Ok(())
 }

@@ -7,6 +7,9 @@
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use serde::Serialize;
+
+use super::report;
 use crate::json;
 use crate::projection::{Change, Piece, Speaker, Status, Stream, ToolCard, ToolKind, Update};
 
@@ -21,12 +24,24 @@ pub fn update(session_id: &str, extension: &str, update: &Update<'_>, out: &mut 
             speaker,
             message_id,
             text,
+            meta,
         } => {
             message_chunk(*speaker, message_id, text, out);
+            if let Some(meta) = meta {
+                out.extend_from_slice(br#","_meta":"#);
+                value(*meta, out);
+            }
         }
+        Update::Report(card) => report::write(card, out),
         Update::Tool(card) => tool_call(card, extension, out),
     }
     out.extend_from_slice(b"}}}\n");
+}
+
+/// Any JSON value, on one line.
+pub(super) fn value(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Names, numbers and texts: serialising them cannot fail.
+    json::verbatim(out, &serde_json::to_string(value).unwrap_or_default());
 }
 
 fn message_chunk(speaker: Speaker, message_id: &str, text: &str, out: &mut Vec<u8>) {

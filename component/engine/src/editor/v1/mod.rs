@@ -1,9 +1,12 @@
 //! ACP v1: requests in, answers and updates out.
 
 pub mod answers;
+mod blocks;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
 pub mod options;
 mod prompt;
 pub mod questions;
+mod report;
+mod setup;

@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::admission::{Attachment, Content, Source, mime, uri};
 use crate::editor::{Ask, WhenIdle};
+use crate::host::Habits;
 use crate::limits;
 use crate::rpc::RpcError;
 
@@ -73,9 +74,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// `session/prompt`.
-pub fn prompt(params: Prompt<'_>) -> Result<Ask, RpcError> {
+pub fn prompt(params: Prompt<'_>, habits: Habits) -> Result<Ask, RpcError> {
     Ok(Ask::Prompt {
-        content: content("session/prompt", &params.prompt)?,
+        content: taken("session/prompt", &params.prompt, habits)?,
         session_id: params.session_id.into_owned(),
     })
 }
@@ -106,7 +107,7 @@ struct IdleBehavior {
 }
 
 /// `_session/steering`.
-pub fn steering(params: Steering<'_>) -> Result<Ask, RpcError> {
+pub fn steering(params: Steering<'_>, habits: Habits) -> Result<Ask, RpcError> {
     // What cannot be read in `_meta` is nobody's error.
     let meta: SteeringMeta = params
         .meta
@@ -118,10 +119,21 @@ pub fn steering(params: Steering<'_>) -> Result<Ask, RpcError> {
         _ => WhenIdle::StartTurn,
     };
     Ok(Ask::Steer {
-        content: content("_session/steering", &params.prompt)?,
+        content: taken("_session/steering", &params.prompt, habits)?,
         session_id: params.session_id.into_owned(),
         idle,
     })
+}
+
+/// Content as the Host wants it.
+fn taken(method: &str, blocks: &[&RawValue], habits: Habits) -> Result<Content, RpcError> {
+    if habits.blocks {
+        return Ok(Content {
+            blocks: super::blocks::read(method, blocks)?,
+            ..Content::default()
+        });
+    }
+    content(method, blocks)
 }
 
 /// What content blocks say.
@@ -307,6 +319,7 @@ impl<'a> Parts<'a> {
             display: (display != text).then_some(display),
             text,
             attachments: self.attachments,
+            blocks: Vec::new(),
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::answers::line;
+use super::report;
 use crate::host::dialog::{Body, Choice, Dialog, Field, Leaning, Named, Reply, Shape};
 use crate::json::Object;
 use crate::object;
@@ -43,11 +44,15 @@ pub fn ask(
             "session/request_permission",
             object! {
                 "sessionId": session_id,
-                "toolCall": object! {
-                    "toolCallId": dialog.tool_id, "title": title, "status": "pending",
-                    "content": [object! {
-                        "type": "content", "content": object! { "type": "text", "text": text },
-                    }],
+                "toolCall": match &dialog.card {
+                    Some(card) => report::object(card),
+                    None => object! {
+                        "toolCallId": dialog.tool_id, "title": title, "status": "pending",
+                        "content": [object! {
+                            "type": "content",
+                            "content": object! { "type": "text", "text": text },
+                        }],
+                    },
                 },
                 "options": options(choices, option_ids),
             },

@@ -159,6 +159,7 @@ impl Maka {
             used,
             size,
             cost_usd: cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
+            meta: None,
         };
         let _fine = cx.tell(key, Fact::Usage(usage));
     }

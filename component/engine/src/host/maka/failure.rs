@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::wire::current::{self as w, op};
-use crate::host::Failure;
+use crate::host::{Blame, Failure};
 use crate::json::Object;
 use crate::limits;
 use crate::object;
 
 fn host(operation: &str, code: &str, message: String) -> Failure {
     Failure {
-        rejected: false,
+        blame: Blame::Host,
         message,
         data: object! { "source": "runtime_host", "operation": operation, "code": code },
     }
@@ -41,7 +41,11 @@ pub fn operation(operation: &str, code: &str, message: &str) -> Failure {
     };
     let said = if message.is_empty() { code } else { message };
     Failure {
-        rejected,
+        blame: if rejected {
+            Blame::Request
+        } else {
+            Blame::Host
+        },
         ..host(
             operation,
             code,
@@ -174,7 +178,7 @@ pub fn interaction(code: &str, kind: &str, id: &str) -> Failure {
         kind => format!("a {}", kind.replace('_', " ")),
     };
     Failure {
-        rejected: false,
+        blame: Blame::Host,
         message: format!(
             "The agent asked for {asked}, and {why}. The turn was stopped; nothing was \
              approved, and the session goes on."
@@ -188,7 +192,7 @@ pub fn interaction(code: &str, kind: &str, id: &str) -> Failure {
 /// A prompt that the Host would not take.
 pub fn prompt_rejected(sentence: &str) -> Failure {
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         message: sentence.to_string(),
         data: object! { "field": "prompt", "reason": "runtime_host_admission_rejected" },
     }
@@ -198,7 +202,7 @@ pub fn prompt_rejected(sentence: &str) -> Failure {
 pub fn unknown(session_id: &str) -> Failure {
     let message = format!("The Runtime Host has no session {session_id}. List the sessions anew.");
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         ..host(op::CATALOG, "not_found", message)
     }
 }
@@ -207,7 +211,7 @@ pub fn unknown(session_id: &str) -> Failure {
 pub fn archived(session_id: &str) -> Failure {
     let message = format!("The session {session_id} is archived. Unarchive it in Maka first.");
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         ..host(op::CATALOG, "archived", message)
     }
 }
@@ -215,7 +219,7 @@ pub fn archived(session_id: &str) -> Failure {
 /// A session that works in another folder.
 pub fn other_folder(folder: &str) -> Failure {
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         message: format!("The session works in {folder}. Open it there."),
         data: object! { "field": "cwd", "reason": "session_cwd_mismatch" },
     }
@@ -235,7 +239,7 @@ pub fn no_room() -> Failure {
 /// An attachment that cannot be used.
 pub fn resource(reason: &str, sentence: String) -> Failure {
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         message: sentence,
         data: object! { "field": "prompt", "reason": reason },
     }
@@ -244,7 +248,7 @@ pub fn resource(reason: &str, sentence: String) -> Failure {
 /// A message for a turn that ended while its attachments were uploaded.
 pub fn turn_over() -> Failure {
     Failure {
-        rejected: false,
+        blame: Blame::Host,
         message: "The turn ended before the message could reach it. Send it as a prompt."
             .to_string(),
         data: object! { "source": "adapter", "code": "no_running_turn" },
@@ -259,7 +263,7 @@ pub fn setting(field: &str) -> Failure {
         _ => "The option has no such value. Use one of those that it lists.",
     };
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         message: message.to_string(),
         data: object! { "field": field, "reason": "unsupported" },
     }
@@ -268,7 +272,7 @@ pub fn setting(field: &str) -> Failure {
 /// The session was closed before what was asked of it was sent.
 pub fn unknown_session(session_id: &str) -> Failure {
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         message: "The session was closed before this was done.".to_string(),
         data: object! { "reason": "unknown_session", "sessionId": session_id },
     }
@@ -299,7 +303,7 @@ pub fn cursor(reason: &str) -> Failure {
         _ => "The cursor cannot be read. Start listing again without a cursor.",
     };
     Failure {
-        rejected: true,
+        blame: Blame::Request,
         message: message.to_string(),
         data: object! { "reason": reason },
     }
@@ -317,7 +321,7 @@ pub fn cursor_too_large() -> Failure {
 /// The folder of a listing cannot be looked at.
 pub fn folder(errno: &str) -> Failure {
     Failure {
-        rejected: false,
+        blame: Blame::Host,
         message: format!("The folder cannot be read ({errno})."),
         data: object! { "source": "filesystem", "operation": "cwd.realpath", "code": errno },
     }

@@ -47,6 +47,7 @@ pub fn dialog(whose: Whose<'_>, request: &RawValue) -> Option<Dialog> {
             message: format!("{requester}: {}", form.message),
             fields: form.fields.iter().map(field).collect::<Option<_>>()?,
         },
+        card: None,
     })
 }
 

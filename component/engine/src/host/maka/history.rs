@@ -13,7 +13,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::Level;
-use crate::host::{Fact, Failure, SessionKey};
+use crate::host::{Blame, Fact, Failure, SessionKey};
 use crate::limits;
 use crate::projection::End;
 
@@ -285,7 +285,7 @@ impl Maka {
         if attached.observer.is_none() || !matches!(attached.feed, Feed::None) || ending {
             return;
         }
-        if failure.rejected {
+        if failure.blame == Blame::Request {
             cx.core.note(Level::Warn, failure.message.clone());
             return self.look_away(key);
         }

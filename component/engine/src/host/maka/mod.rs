@@ -49,10 +49,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::effect::Level;
-use crate::host::{Command, Fact, Failure, Heard, Listener, SessionKey};
+pub use crate::host::Cx;
+use crate::host::{Command, Fact, Failure, Habits, SessionKey};
 use crate::input::{Channel, FileArrival, HostArrival, Timer};
 use crate::limits;
-use crate::plumbing::{Core, Due as Anyones};
 use crate::rpc::Ticket;
 
 use calls::{Call, CallId, Calls, Purpose};
@@ -67,6 +67,15 @@ use remove::Removals;
 use slots::Slots;
 use steering::Message;
 use wire::current::{self as w, OperationError, op};
+
+/// What the sessions have to know.
+pub const HABITS: Habits = Habits {
+    queues: false,
+    blocks: false,
+    mcp: false,
+    folders: false,
+    history: true,
+};
 
 /// Under which name the Host's own facts stand in `_meta`.
 pub const EXTENSION: &str = "maka";
@@ -155,28 +164,6 @@ pub struct Maka {
     lane: wire::Lane,
 }
 
-/// Core and listener, which every step needs.
-pub struct Cx<'c, 'a> {
-    /// The plumbing.
-    pub core: &'c mut Core<'a>,
-    /// Who hears the facts.
-    pub listener: &'c mut dyn Listener,
-}
-
-impl Cx<'_, '_> {
-    fn tell(&mut self, session: SessionKey, fact: Fact<'_>) -> Heard {
-        self.listener.fact(self.core, Some(session), fact)
-    }
-
-    fn answer(&mut self, fact: Fact<'_>) {
-        let _fine = self.listener.fact(self.core, None, fact);
-    }
-
-    fn arm(&mut self, due: Due, after: u64) -> Timer {
-        self.core.arm(Anyones::Maka(due), after)
-    }
-}
-
 impl Maka {
     /// `grant` is the Host's name on the embedder's table; `client` a fresh UUID.
     pub fn new(grant: &str, client: String) -> Maka {
@@ -209,7 +196,7 @@ impl Maka {
     /// A command of the sessions.
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
         match command {
-            Command::Create { ticket, cwd } => self.create(cx, ticket, &cwd),
+            Command::Create { ticket, setup } => self.create(cx, ticket, &setup.cwd),
             Command::List {
                 ticket,
                 cwd,
@@ -222,6 +209,8 @@ impl Maka {
                 cwd,
                 replay,
             } => self.load(cx, session, session_id, ticket, cwd, replay),
+            // Its sessions are known by their ids.
+            Command::Opened { .. } => {}
             Command::Abandon { session } => self.load_abandoned(cx, session),
             Command::Start {
                 session,

@@ -62,6 +62,7 @@ pub fn dialog(whose: Whose<'_>, request: &RawValue) -> Option<Dialog> {
         cancel_is_answer: false,
         kind: of.into_owned(),
         body,
+        card: None,
     })
 }
 
@@ -103,6 +104,7 @@ fn decision(leaning: Leaning) -> &'static str {
 
 fn choice(name: &str, leaning: Leaning) -> Choice {
     Choice {
+        id: None,
         name: name.to_owned(),
         leaning,
     }

@@ -1,0 +1,68 @@
+//! Requests in both directions (Claude adapter, Part 2.2): ours with what waits for their
+//! answers, and the lines that answer theirs.
+//!
+//! Invariant: an answer that nobody waits for means nothing.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::Object;
+use crate::object;
+
+/// Why we asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// The greeting.
+    Initialize,
+    /// How large the context is.
+    Context,
+    /// Stop what runs.
+    Interrupt,
+    /// A name for the session.
+    Title,
+    /// The answer changes nothing.
+    Nothing,
+}
+
+/// Our requests without an answer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Control {
+    last: u64,
+    open: BTreeMap<String, Purpose>,
+}
+
+impl Control {
+    /// A request, as a line.
+    pub fn request(&mut self, purpose: Purpose, request: &Object) -> Object {
+        self.last += 1;
+        let id = format!("airlock-{}", self.last);
+        self.open.insert(id.clone(), purpose);
+        object! { "type": "control_request", "request_id": id, "request": request }
+    }
+
+    /// Who waits for this answer.
+    pub fn answered(&mut self, id: &str) -> Option<Purpose> {
+        self.open.remove(id)
+    }
+}
+
+/// An answer to a request of theirs.
+pub fn answer(id: &str, response: &Object) -> Object {
+    object! {
+        "type": "control_response",
+        "response": object! { "subtype": "success", "request_id": id, "response": response },
+    }
+}
+
+/// A request of theirs that cannot be answered.
+pub fn refusal(id: &str, error: &str) -> Object {
+    object! {
+        "type": "control_response",
+        "response": object! {
+            "subtype": "error", "request_id": id, "error": error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,81 @@
+//! The variables of the embedder's environment that change what is done (Claude adapter,
+//! section 1). They come by the configuration; of a secret only that it is set.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+/// What of the environment matters.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Environment(BTreeMap<String, String>);
+
+/// How the model is to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinking {
+    /// As the program thinks best.
+    Unset,
+    /// Not at all.
+    Off,
+    /// With this many tokens.
+    Budget(u64),
+}
+
+impl Environment {
+    /// As the configuration gives it.
+    pub fn read(all: &BTreeMap<String, String>) -> Environment {
+        Environment(all.clone())
+    }
+
+    /// `MAX_THINKING_TOKENS`: 0 turns it off; what is no number counts as unset.
+    pub fn thinking(&self) -> Thinking {
+        match self.get("MAX_THINKING_TOKENS").map(str::parse) {
+            Some(Ok(0)) => Thinking::Off,
+            Some(Ok(tokens)) => Thinking::Budget(tokens),
+            _ => Thinking::Unset,
+        }
+    }
+
+    /// `CLAUDE_CODE_THINKING_DISPLAY`, where it says something known.
+    pub fn thinking_display(&self) -> Option<&str> {
+        self.get("CLAUDE_CODE_THINKING_DISPLAY")
+            .filter(|it| matches!(*it, "summarized" | "omitted"))
+    }
+
+    /// Whether everything may be allowed: not for root, unless something else confines it.
+    pub fn may_bypass(&self) -> bool {
+        self.get("AIRLOCK_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(|value| value.as_str().trim())
+            .filter(|it| !it.is_empty())
+    }
+
+    /// For tests.
+    #[cfg(test)]
+    pub fn of(name: &str, value: &str) -> Environment {
+        Environment([(name.into(), value.into())].into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_thinking_tokens_when_read_then_nought_is_off_and_no_number_is_unset() {
+        let read = |value| Environment::of("MAX_THINKING_TOKENS", value).thinking();
+        assert_eq!(
+            ["0", "4000", "many", " "].map(read),
+            [
+                Thinking::Off,
+                Thinking::Budget(4000),
+                Thinking::Unset,
+                Thinking::Unset
+            ]
+        );
+    }
+}

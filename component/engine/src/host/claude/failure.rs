@@ -1,0 +1,127 @@
+//! The one table of what goes wrong with Claude Code, in sentences that say what to do.
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::host::{Blame, Failure};
+use crate::input::HostRefusal;
+use crate::json::Object;
+use crate::object;
+
+/// How the program is installed.
+const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
+
+fn host(message: String, data: Object) -> Failure {
+    Failure {
+        blame: Blame::Host,
+        message,
+        data,
+    }
+}
+
+/// The program could not be started.
+pub fn refused(program: &str, refusal: &HostRefusal) -> Failure {
+    let message = match refusal {
+        HostRefusal::Absent => format!(
+            "Claude Code was not found ({program}). Install it with `{INSTALL}`, or name it with --claude PATH or CLAUDE_CODE_EXECUTABLE."
+        ),
+        HostRefusal::NotAllowed => {
+            format!("{program} may not be started. Name it with --claude PATH.")
+        }
+        HostRefusal::Insecure(why) | HostRefusal::Failed(why) => {
+            format!("Claude Code could not be started ({program}: {why}).")
+        }
+        HostRefusal::Stale => format!("Claude Code could not be started ({program})."),
+    };
+    host(
+        message,
+        object! { "source": "claude", "code": "start_failed" },
+    )
+}
+
+/// The process ended while it was needed.
+pub fn exited(code: Option<i32>, said: &str) -> Failure {
+    let how = code.map_or_else(String::new, |code| format!(" (exit code {code})"));
+    let said = said.trim();
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!(" It said: {said}")
+    };
+    host(
+        format!(
+            "The Claude Agent process exited unexpectedly{how}. Start a new session or load this one again.{words}"
+        ),
+        object! { "source": "claude", "code": "process_exited" },
+    )
+}
+
+/// The process did not greet.
+pub fn silent(said: &str) -> Failure {
+    let mut failure = exited(None, said);
+    failure.message = format!(
+        "Claude Code did not answer in time. Run `claude` in a terminal to see why. {}",
+        said.trim()
+    );
+    failure
+}
+
+/// The session's process is gone.
+pub fn ended() -> Failure {
+    host(
+        "The Claude Agent session has ended. Start a new session or load this one again.".into(),
+        object! { "source": "claude", "code": "session_ended" },
+    )
+}
+
+/// The program refused to greet.
+pub fn greeting(error: &str) -> Failure {
+    host(
+        format!("Claude Code could not start the session: {error}"),
+        object! { "source": "claude", "code": "initialize_failed" },
+    )
+}
+
+/// A turn that the program says has failed.
+pub fn turn(text: &str, kind: &str, signed_out: bool) -> Failure {
+    if signed_out {
+        return Failure {
+            blame: Blame::SignedOut,
+            message: "Authentication required".into(),
+            data: Object::new(),
+        };
+    }
+    host(
+        format!("Internal error: {text}"),
+        object! { "errorKind": kind },
+    )
+}
+
+/// The program is done, but said nothing of the turn.
+pub fn no_result() -> Failure {
+    host(
+        "Internal error: Claude Code went idle without a result for this prompt. Send it again."
+            .into(),
+        object! { "errorKind": "no_result" },
+    )
+}
+
+/// Something in a prompt that the model cannot be shown.
+pub fn unreadable(what: &str) -> Failure {
+    Failure {
+        blame: Blame::Request,
+        message: format!(
+            "Claude cannot read this part of the prompt: {what}. Leave it out, or send it as text."
+        ),
+        data: object! { "field": "prompt", "reason": "unsupported_content" },
+    }
+}
+
+/// What this Host cannot do yet.
+pub fn not_yet() -> Failure {
+    Failure {
+        blame: Blame::Request,
+        message: "This is not supported with Claude Code yet.".into(),
+        data: object! { "source": "adapter", "code": "unsupported" },
+    }
+}

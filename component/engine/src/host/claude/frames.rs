@@ -1,0 +1,404 @@
+//! What the process says, frame by frame (Claude adapter, section 6): who it belongs to is
+//! decided by `turns`, what is new of it by `text`; the rest is told as it comes.
+//!
+//! Invariant: bookkeeping is done for every frame; only what is shown depends on the window.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::control::{self, Purpose};
+use super::session::{Session, Task};
+use super::text::{MAIN, Piece};
+use super::turns::{Gate, Life, Owner};
+use super::wire::{Event, Frame, Message, Origin, Receipt, Request, Response, part};
+use super::{failure, permissions};
+use crate::host::{Cx, Ending, Fact, Outcome, Said, Spent};
+use crate::object;
+use crate::projection::{Report, Speaker};
+
+/// Origins of results that are of no prompt.
+const AUTONOMOUS: [&str; 5] = [
+    "task-notification",
+    "peer",
+    "coordinator",
+    "observer",
+    "observer-activity",
+];
+
+impl Session {
+    /// One line.
+    pub(super) fn line(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
+        let Some(frame) = Frame::read(line) else {
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                self.note(cx, "a line that is not JSON was ignored");
+            }
+            return;
+        };
+        match &*frame.kind {
+            "stream_event" => self.stream_event(cx, &frame),
+            "assistant" => self.assistant(cx, &frame),
+            "user" => self.user(cx, &frame),
+            "result" => self.result(cx, &frame),
+            "system" => self.system(cx, &frame),
+            "command_lifecycle" => self.lifecycle(&frame),
+            "control_request" => self.asked(cx, &frame),
+            "control_response" => self.response(cx, &frame),
+            "control_cancel_request" => {
+                let id = frame.request_id.as_deref().unwrap_or_default();
+                if self.permissions.withdrawn(id) {
+                    self.tell(cx, Fact::Withdrawn { dialog: id });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether output of this stream is dropped. Subagents that still run in the background
+    /// are not part of what a cancel stops.
+    fn dropped(&self, key: &str) -> bool {
+        self.turns.gate() == Gate::Reported && !self.in_background(key)
+    }
+
+    fn in_background(&self, key: &str) -> bool {
+        let mut tasks = self.tasks.values();
+        tasks.any(|task| task.subagent && task.tool_use_id.as_deref() == Some(key))
+    }
+
+    fn stream_event(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let event: Event<'_> = part(frame.event);
+        let key = frame.parent_tool_use_id.as_deref().unwrap_or(MAIN);
+        if key == MAIN {
+            self.measure(cx, &event);
+            if event.kind == "message_start" {
+                self.turns.answering();
+            }
+        }
+        let dropped = self.dropped(key);
+        let piece = self.texts.streamed(key, &event, dropped, &frame.uuid);
+        if let Some(piece) = piece {
+            self.say(cx, key, &piece);
+        }
+    }
+
+    /// The figures that come with a stream.
+    fn measure(&mut self, cx: &mut Cx<'_, '_>, event: &Event<'_>) {
+        let message: Message<'_> = part(event.message);
+        let usage = event.usage.or(message.usage);
+        if let Some(usage) = usage
+            && let Some(usage) = self.meter.streamed(usage, message.model.as_deref())
+        {
+            self.tell(cx, Fact::Usage(usage));
+        }
+    }
+
+    fn say(&mut self, cx: &mut Cx<'_, '_>, key: &str, piece: &Piece<'_>) {
+        self.shown |= key == MAIN;
+        let meta = (key != MAIN).then(|| {
+            object! { "claudeCode": object! { "parentToolUseId": key } }
+        });
+        self.tell(
+            cx,
+            Fact::Said(Said {
+                speaker: piece.speaker,
+                message_id: &piece.message_id,
+                text: &piece.text,
+                meta,
+            }),
+        );
+    }
+
+    fn assistant(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let message: Message<'_> = part(frame.message);
+        let key = frame.parent_tool_use_id.as_deref().unwrap_or(MAIN);
+        if let Some(error) = frame.error.as_deref() {
+            self.api_error = Some(error.to_string());
+        }
+        // Before the report, what the interrupt flushed has streamed; the copy is not shown.
+        let dropped = self.turns.gate() != Gate::Closed && !self.in_background(key);
+        if key != MAIN {
+            return;
+        }
+        for piece in self.texts.whole(key, &message, dropped, &frame.uuid) {
+            self.say(cx, key, &piece);
+        }
+    }
+
+    fn user(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        if frame.is_replay {
+            let settled = self.turns.echo(&frame.uuid);
+            return self.settle(cx, settled, None);
+        }
+        if frame.parent_tool_use_id.is_some() || self.turns.gate() != Gate::Closed {
+            return;
+        }
+        let message: Message<'_> = part(frame.message);
+        if let Some(text) = message.bare_text()
+            && let Some(output) = local_output(&text)
+        {
+            self.show_text(cx, &frame.uuid, output);
+        }
+    }
+
+    pub(super) fn show_text(&mut self, cx: &mut Cx<'_, '_>, id: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let piece = Piece {
+            speaker: Speaker::Agent,
+            message_id: id.to_owned(),
+            text: Cow::Borrowed(text),
+        };
+        self.say(cx, MAIN, &piece);
+    }
+
+    /// A turn's end (section 7).
+    fn result(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let origin: Origin<'_> = part(frame.origin);
+        let uuids = frame.prompts();
+        let gate = self.turns.gate();
+        let (usage, spent) = self.meter.result(
+            frame.usage,
+            frame.model_usage,
+            frame.total_cost_usd,
+            frame.origin,
+        );
+        let text: Option<String> = frame
+            .result
+            .and_then(|raw| serde_json::from_str(raw.get()).ok());
+        if gate == Gate::Closed {
+            self.show_result(cx, frame, text.as_deref());
+        }
+        let owner = Owner {
+            uuids: &uuids,
+            autonomous: AUTONOMOUS.contains(&&*origin.kind),
+            background: self.tasks.values().any(|task| task.subagent),
+        };
+        let outcome = self.outcome(frame, text.as_deref(), spent.clone());
+        let settled = self.turns.result(owner);
+        for uuid in self.turns.held() {
+            if let Outcome::Ended { ending, .. } = outcome {
+                let held = (ending, spent.clone());
+                self.spent.entry(uuid.to_owned()).or_insert(held);
+            }
+        }
+        if gate != Gate::Reported {
+            self.tell(cx, Fact::Usage(usage));
+        }
+        self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        self.shown = false;
+        self.api_error = None;
+    }
+
+    /// A result that shows nothing of its own is the only place where its text stands.
+    fn show_result(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>, text: Option<&str>) {
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return;
+        };
+        if !self.shown && frame.usage.output_tokens == 0 {
+            self.show_text(cx, &frame.uuid, text);
+        }
+    }
+
+    fn outcome(&self, frame: &Frame<'_>, text: Option<&str>, spent: Spent) -> Outcome {
+        let ended = |ending| Outcome::Ended {
+            ending,
+            spent: Some(spent.clone()),
+        };
+        if frame.is_error {
+            let errors = frame.errors.join(", ");
+            let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
+            let kind = self.api_error.as_deref().unwrap_or("unknown");
+            let signed_out = text.contains("Please run /login");
+            return Outcome::Broken {
+                failure: failure::turn(text, kind, signed_out),
+            };
+        }
+        match (&*frame.subtype, frame.stop_reason.as_deref()) {
+            (
+                "error_max_turns" | "error_max_budget_usd" | "error_max_structured_output_retries",
+                _,
+            ) => ended(Ending::MaxTurnRequests),
+            (_, Some("max_tokens")) => ended(Ending::MaxTokens),
+            (_, Some("refusal")) => ended(Ending::Refusal),
+            _ => ended(Ending::EndTurn),
+        }
+    }
+
+    fn system(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        match &*frame.subtype {
+            "init" => {
+                let has = |name: &str| frame.capabilities.iter().any(|it| it == name);
+                self.can.lifecycle = has("msg_lifecycle_v1");
+                self.can.markers = has("request_marker_lists_v1");
+            }
+            "status" if frame.status.as_deref() == Some("requesting") => {
+                self.turns.requesting(&frame.prompts(), self.can.markers);
+            }
+            "session_state_changed" => match frame.state.as_deref() {
+                Some("running") => self.turns.running(),
+                Some("idle") => {
+                    let settled = self.turns.idle();
+                    self.settle(cx, settled, None);
+                }
+                _ => {}
+            },
+            "local_command_output" if self.turns.gate() == Gate::Closed => {
+                if let Some(text) = text(frame.content) {
+                    self.show_text(cx, &frame.uuid, &text);
+                }
+            }
+            "informational" => self.informed(cx, frame),
+            "task_started" => {
+                if let Some(id) = &frame.task_id
+                    && frame.is_backgrounded
+                {
+                    let task = Task {
+                        tool_use_id: frame.tool_use_id.as_deref().map(ToOwned::to_owned),
+                        subagent: frame.task_type.as_deref() != Some("local_bash"),
+                    };
+                    self.tasks.insert(id.to_string(), task);
+                }
+            }
+            "task_notification" => {
+                if let Some(id) = &frame.task_id
+                    && let Some(task) = self.tasks.remove(&**id)
+                    && let Some(tool) = task.tool_use_id
+                {
+                    self.texts.forget(&tool);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn informed(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let level = frame.level.as_deref().unwrap_or("info");
+        let Some(text) = text(frame.content).filter(|_| level != "info") else {
+            return;
+        };
+        if self.dropped(MAIN) {
+            return;
+        }
+        let word = match level {
+            "warning" => "Warning",
+            "error" => "Error",
+            _ => "Notice",
+        };
+        let meta = object! {
+            "claudeCode": object! { "kind": "informational", "level": level },
+        };
+        self.tell(
+            cx,
+            Fact::Said(Said {
+                speaker: Speaker::Agent,
+                message_id: &frame.uuid,
+                text: &format!("**{word}:** {text}"),
+                meta: Some(meta),
+            }),
+        );
+    }
+
+    fn lifecycle(&mut self, frame: &Frame<'_>) {
+        let life = match frame.state.as_deref() {
+            Some("started") => Life::Started,
+            Some("cancelled") => Life::Cancelled,
+            Some("completed" | "discarded" | "refused") => Life::Over,
+            _ => return,
+        };
+        let uuid = frame.command_uuid.as_deref().unwrap_or_default();
+        self.turns.lifecycle(uuid, life);
+    }
+
+    /// The process asks us.
+    fn asked(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let id = frame.request_id.as_deref().unwrap_or_default();
+        let request: Request<'_> = part(frame.request);
+        match &*request.subtype {
+            "can_use_tool" => {
+                if self.turns.gate() == Gate::Reported && request.agent_id.is_none() {
+                    let no = permissions::denied(
+                        &request.tool_use_id,
+                        "The user cancelled this prompt.",
+                        false,
+                    );
+                    return self.write(cx, &control::answer(id, &no));
+                }
+                let card = Report {
+                    id: request.tool_use_id.to_string(),
+                    title: Some(request.tool_name.to_string()),
+                    ..Report::default()
+                };
+                let dialog = self.permissions.ask(id, &request, card);
+                self.tell(cx, Fact::Asks { dialog });
+            }
+            "hook_callback" => {
+                self.write(cx, &control::answer(id, &object! { "continue": true }));
+            }
+            other => {
+                let error = format!("{other} is not supported");
+                self.write(cx, &control::refusal(id, &error));
+            }
+        }
+    }
+
+    /// The process answers us.
+    fn response(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let response: Response<'_> = part(frame.response);
+        let Some(purpose) = self.control.answered(&response.request_id) else {
+            return;
+        };
+        let failed = response.subtype == "error";
+        match purpose {
+            Purpose::Initialize => {
+                let error = response.error.as_deref().unwrap_or_default();
+                let answer = if failed { Err(error) } else { Ok(()) };
+                self.greeted(cx, answer);
+            }
+            Purpose::Interrupt if !failed => {
+                let receipt: Receipt<'_> = part(response.response);
+                if let Some(still) = receipt.still_queued {
+                    let still: Vec<&str> = still.iter().map(AsRef::as_ref).collect();
+                    self.turns.receipt(&still);
+                }
+            }
+            Purpose::Context => {
+                #[derive(Default, Deserialize)]
+                #[serde(rename_all = "camelCase", default)]
+                struct Context {
+                    max_tokens: Option<u64>,
+                }
+                let context: Context = part(response.response);
+                if let Some(size) = context.max_tokens {
+                    self.meter.holds(size);
+                }
+            }
+            Purpose::Title => {
+                #[derive(Default, Deserialize)]
+                #[serde(default)]
+                struct Title {
+                    title: Option<String>,
+                }
+                let named: Title = part(response.response);
+                if let Some(title) = named.title {
+                    self.named(cx, &title);
+                }
+            }
+            Purpose::Interrupt | Purpose::Nothing => {}
+        }
+    }
+}
+
+fn text(raw: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+/// What a command that runs in the program itself printed.
+fn local_output(text: &str) -> Option<&str> {
+    let rest = text.trim().strip_prefix("<local-command-stdout>")?;
+    rest.strip_suffix("</local-command-stdout>")
+}

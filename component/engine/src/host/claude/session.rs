@@ -1,0 +1,558 @@
+//! One session: its process from the start to the end, and what is asked of it.
+//!
+//! Invariants: a prompt that was taken is settled whatever becomes of the process; a process
+//! that does not end when asked is killed.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::control::{Control, Purpose};
+use super::environment::Environment;
+use super::permissions::Permissions;
+use super::spawn::{self, Start};
+use super::text::Texts;
+use super::turns::{How, Settled, Turns};
+use super::usage::Meter;
+use super::{Due, failure, prompt};
+use crate::admission::Content;
+use crate::effect::{Effect, HostDeparture, Level, Target};
+use crate::host::dialog::Reply;
+use crate::host::{Cx, Ending, Fact, Failure, Heard, Outcome, SessionKey, Setup, Spent};
+use crate::input::{Channel, HostArrival, Timer};
+use crate::json::Object;
+use crate::limits;
+use crate::line::{Line, Lines};
+use crate::object;
+use crate::rpc::Ticket;
+
+/// A session.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Session {
+    pub(super) id: String,
+    pub(super) key: Option<SessionKey>,
+    pub(super) cwd: String,
+    program: String,
+    channel: Channel,
+    lines: Lines,
+    stage: Stage,
+    timer: Option<Timer>,
+    /// The end of what it said on stderr.
+    said: String,
+    exit: Option<Option<i32>>,
+    pub(super) control: Control,
+    pub(super) can: Abilities,
+    pub(super) turns: Turns,
+    pub(super) texts: Texts,
+    pub(super) meter: Meter,
+    pub(super) permissions: Permissions,
+    pub(super) tasks: BTreeMap<String, Task>,
+    /// What turns took that are done, but wait for their subagents.
+    pub(super) spent: BTreeMap<String, (Ending, Spent)>,
+    /// What the last answer says of the API, if it failed.
+    pub(super) api_error: Option<String>,
+    /// Something was shown since the last result.
+    pub(super) shown: bool,
+    backstops: BTreeMap<String, Timer>,
+    titled: bool,
+}
+
+/// How far the process is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// It starts; `session/new` waits.
+    Starting(Ticket),
+    /// It takes prompts.
+    Live,
+    /// It was asked to end; perhaps `session/close` waits.
+    Ending(Option<Ticket>),
+    /// It is gone; the editor does not know yet.
+    Gone,
+    /// Nothing is left to do.
+    Over,
+}
+
+/// What this version of the program does.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Abilities {
+    /// It tells how far it is with a prompt.
+    pub lifecycle: bool,
+    /// Its requests name their prompts.
+    pub markers: bool,
+}
+
+/// Work in the background.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// The tool use that began it.
+    pub tool_use_id: Option<String>,
+    /// Whether a subagent does it.
+    pub subagent: bool,
+}
+
+impl Session {
+    /// Starts a process for a new session.
+    pub fn start(
+        cx: &mut Cx<'_, '_>,
+        program: &str,
+        environment: &Environment,
+        ticket: Ticket,
+        setup: Setup,
+    ) -> Session {
+        let id = cx.core.uuid();
+        let channel = cx.core.channel();
+        let start = Start {
+            program,
+            session_id: &id,
+            setup: &setup,
+            resume: false,
+            mode: "default",
+            asks: false,
+        };
+        let command = spawn::command(&start, environment);
+        let open = HostDeparture::Open(Target::Process(command));
+        cx.core.effect(Effect::Host(channel, open));
+        let timer = cx.arm(Due::Greeting(channel), limits::CLAUDE_GREETING_MS);
+        Session {
+            id,
+            key: None,
+            cwd: setup.cwd,
+            program: program.to_owned(),
+            channel,
+            lines: Lines::default(),
+            stage: Stage::Starting(ticket),
+            timer: Some(timer),
+            said: String::new(),
+            exit: None,
+            control: Control::default(),
+            can: Abilities::default(),
+            turns: Turns::default(),
+            texts: Texts::default(),
+            meter: Meter::default(),
+            permissions: Permissions::default(),
+            tasks: BTreeMap::new(),
+            spent: BTreeMap::new(),
+            api_error: None,
+            shown: false,
+            backstops: BTreeMap::new(),
+            titled: false,
+        }
+    }
+
+    /// Where its process is.
+    pub fn channel(&self) -> Channel {
+        self.channel
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The sessions know it now.
+    pub fn known_as(&mut self, key: SessionKey) {
+        self.key = Some(key);
+    }
+
+    /// Whether nothing is left to do.
+    pub fn over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// A fact about it, once the sessions know it.
+    pub(super) fn tell(&self, cx: &mut Cx<'_, '_>, fact: Fact<'_>) {
+        if let Some(key) = self.key {
+            let _heard: Heard = cx.tell(key, fact);
+        }
+    }
+
+    /// A line for the process.
+    pub(super) fn write(&self, cx: &mut Cx<'_, '_>, line: &Object) {
+        // Texts, numbers and objects: serialising them cannot fail.
+        let bytes = serde_json::to_vec(line).unwrap_or_default();
+        cx.core.host_line(self.channel, &bytes);
+    }
+
+    pub(super) fn request(&mut self, cx: &mut Cx<'_, '_>, purpose: Purpose, request: &Object) {
+        let line = self.control.request(purpose, request);
+        self.write(cx, &line);
+    }
+
+    /// Something came from the process.
+    pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, arrival: HostArrival) {
+        match arrival {
+            HostArrival::Opened(_) => self.greet(cx),
+            HostArrival::Refused(refusal) => {
+                let failure = failure::refused(&self.program, &refusal);
+                self.gone(cx, &failure);
+            }
+            HostArrival::Bytes(bytes) => self.bytes(cx, &bytes),
+            HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
+            HostArrival::Exited(code) => {
+                self.exit = Some(code);
+            }
+            HostArrival::Ended(_) => {
+                let failure = failure::exited(self.exit.flatten(), &self.said);
+                self.gone(cx, &failure);
+            }
+            HostArrival::Response(..) | HostArrival::Drained(_) => {}
+        }
+    }
+
+    /// A line trapped: what it began or ended is unknown, so the lines start anew.
+    pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>) {
+        self.lines = Lines::default();
+        cx.core
+            .note(Level::Error, "a line of Claude Code could not be handled");
+    }
+
+    fn bytes(&mut self, cx: &mut Cx<'_, '_>, bytes: &[u8]) {
+        let mut lines = core::mem::take(&mut self.lines);
+        lines.push(bytes, limits::CLAUDE_LINE, |line| match line {
+            Line::Whole(line) => self.line(cx, line),
+            Line::TooLong => cx.core.note(
+                Level::Warn,
+                "a line of Claude Code is longer than 32 MiB and was skipped",
+            ),
+        });
+        self.lines = lines;
+    }
+
+    fn diagnostic(&mut self, bytes: &[u8]) {
+        self.said.push_str(&String::from_utf8_lossy(bytes));
+        let keep = limits::CLAUDE_DIAGNOSTIC as usize;
+        if self.said.len() > keep {
+            let mut from = self.said.len() - keep;
+            while !self.said.is_char_boundary(from) {
+                from += 1;
+            }
+            self.said.drain(..from);
+        }
+    }
+
+    /// The first line of all (Part 2.2).
+    fn greet(&mut self, cx: &mut Cx<'_, '_>) {
+        let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
+        let request = object! {
+            "subtype": "initialize",
+            "hooks": object! { "PostToolUse": hook("after-tool") },
+            "promptSuggestions": false,
+            "forwardSubagentText": false,
+        };
+        self.request(cx, Purpose::Initialize, &request);
+    }
+
+    /// The process greets back: the session is there.
+    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<(), &str>) {
+        let Stage::Starting(ticket) = self.stage else {
+            return;
+        };
+        if let Err(error) = answer {
+            let failure = failure::greeting(error);
+            self.gone(cx, &failure);
+            self.leave(cx);
+            return;
+        }
+        self.disarm(cx);
+        self.stage = Stage::Live;
+        cx.answer(Fact::Created {
+            ticket,
+            session_id: self.id.clone(),
+            title: String::new(),
+            options: None,
+            cwd: self.cwd.clone(),
+            about: None,
+        });
+        let summary = object! { "subtype": "get_context_usage", "detail": "summary" };
+        self.request(cx, Purpose::Context, &summary);
+    }
+
+    /// A prompt.
+    pub fn prompt(&mut self, cx: &mut Cx<'_, '_>, turn_id: String, content: &Content) {
+        let failure = match (&self.stage, prompt::content(&content.blocks)) {
+            (Stage::Live, Ok(blocks)) => {
+                let line = prompt::message(&self.id, &turn_id, &blocks, None);
+                self.write(cx, &line);
+                self.turns.prompt(&turn_id);
+                self.title(cx, &prompt::words(&content.blocks));
+                return;
+            }
+            (Stage::Live, Err(what)) => failure::unreadable(&what),
+            _ => failure::ended(),
+        };
+        let outcome = Outcome::Broken { failure };
+        self.tell(
+            cx,
+            Fact::Settled {
+                turn_id: &turn_id,
+                outcome,
+            },
+        );
+    }
+
+    /// Asks for a name, once.
+    fn title(&mut self, cx: &mut Cx<'_, '_>, words: &str) {
+        if core::mem::replace(&mut self.titled, true) || words.trim().is_empty() {
+            return;
+        }
+        let words: String = words
+            .chars()
+            .take(limits::CLAUDE_TITLE_CONTEXT as usize)
+            .collect();
+        let request = object! {
+            "subtype": "generate_session_title", "description": words, "persist": true,
+        };
+        self.request(cx, Purpose::Title, &request);
+    }
+
+    /// The editor cancels (section 9.1).
+    pub fn cancel(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage != Stage::Live {
+            return;
+        }
+        let cancelled = self.turns.cancel();
+        self.permissions.cancelled();
+        self.settle(cx, cancelled.settled, None);
+        for turn in cancelled.running {
+            if !self.backstops.contains_key(&turn) {
+                let due = Due::Backstop {
+                    channel: self.channel,
+                    turn: turn.clone(),
+                };
+                let timer = cx.arm(due, limits::CLAUDE_BACKSTOP_MS);
+                self.backstops.insert(turn, timer);
+            }
+        }
+        for uuid in cancelled.abandoned {
+            let request = object! { "subtype": "cancel_async_message", "message_uuid": uuid };
+            self.request(cx, Purpose::Nothing, &request);
+        }
+        self.request(cx, Purpose::Interrupt, &object! { "subtype": "interrupt" });
+    }
+
+    /// What the user said.
+    pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
+        if let Some(line) = self.permissions.reply(dialog, reply) {
+            self.write(cx, &line);
+        }
+    }
+
+    /// Settles prompts; `result` is what the result that just came says.
+    pub(super) fn settle(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        settled: Vec<Settled>,
+        result: Option<&(Outcome, Option<Spent>)>,
+    ) {
+        for Settled { uuid, how } in settled {
+            if let Some(timer) = self.backstops.remove(&uuid) {
+                cx.core.disarm(timer);
+            }
+            let held = self.spent.remove(&uuid);
+            let cancelled = |spent| Outcome::Ended {
+                ending: Ending::Cancelled,
+                spent,
+            };
+            let outcome = match how {
+                How::Result => {
+                    result.map_or_else(|| cancelled(None), |(outcome, _)| outcome.clone())
+                }
+                How::Stopped => cancelled(result.and_then(|(_, spent)| spent.clone())),
+                How::Cancelled => cancelled(None),
+                How::HeldCancelled => cancelled(held.map(|(_, spent)| spent)),
+                How::HeldResult => match held {
+                    Some((ending, spent)) => Outcome::Ended {
+                        ending,
+                        spent: Some(spent),
+                    },
+                    None => cancelled(None),
+                },
+                How::NoResult => Outcome::Broken {
+                    failure: failure::no_result(),
+                },
+            };
+            self.tell(
+                cx,
+                Fact::Settled {
+                    turn_id: &uuid,
+                    outcome,
+                },
+            );
+        }
+    }
+
+    /// Reads on, or leaves bytes with the process while the editor is slow (rule R7).
+    pub fn read(&mut self, cx: &mut Cx<'_, '_>, on: bool) {
+        cx.core
+            .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
+    }
+
+    /// Lets go: what runs is cancelled and answered, the process ends.
+    pub fn close(&mut self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
+        match self.stage {
+            Stage::Live => {
+                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+                self.stage = Stage::Ending(ticket);
+                self.abort(cx);
+                self.leave(cx);
+            }
+            Stage::Starting(waiting) => {
+                cx.answer(Fact::Refused {
+                    ticket: waiting,
+                    failure: failure::ended(),
+                });
+                self.stage = Stage::Ending(ticket);
+                self.leave(cx);
+            }
+            Stage::Gone | Stage::Over => {
+                self.stage = Stage::Over;
+                self.closed(cx, ticket);
+            }
+            Stage::Ending(None) => self.stage = Stage::Ending(ticket),
+            Stage::Ending(Some(_)) => self.closed(cx, ticket),
+        }
+    }
+
+    /// Everything that is open comes to nothing.
+    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+        let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
+        self.turns = Turns::default();
+        let cancelled = |uuid| Settled {
+            uuid,
+            how: How::Cancelled,
+        };
+        self.settle(cx, open.into_iter().map(cancelled).collect(), None);
+        self.withdraw_all(cx);
+    }
+
+    /// Asks the process to end; kills it when it does not.
+    fn leave(&mut self, cx: &mut Cx<'_, '_>) {
+        self.disarm(cx);
+        for departure in [HostDeparture::Terminate, HostDeparture::Finish] {
+            cx.core.effect(Effect::Host(self.channel, departure));
+        }
+        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
+    }
+
+    /// A timer is due.
+    pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
+        match due {
+            Due::Greeting(_) => {
+                self.timer = None;
+                if matches!(self.stage, Stage::Starting(_)) {
+                    let failure = failure::silent(&self.said);
+                    self.gone(cx, &failure);
+                    cx.core
+                        .effect(Effect::Host(self.channel, HostDeparture::Close));
+                }
+            }
+            Due::Backstop { turn, .. } => {
+                self.backstops.remove(&turn);
+                let settled = self.turns.backstop(&turn);
+                self.settle(cx, settled, None);
+            }
+            Due::Gone(_) => {
+                self.timer = None;
+                self.kill(cx);
+            }
+        }
+    }
+
+    /// Ends the process at once.
+    pub fn kill(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        cx.core
+            .effect(Effect::Host(self.channel, HostDeparture::Close));
+        let failure = failure::ended();
+        self.gone(cx, &failure);
+        self.stage = Stage::Over;
+    }
+
+    /// The process is gone, or as good as gone.
+    fn gone(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
+        self.disarm(cx);
+        match core::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Starting(ticket) => cx.answer(Fact::Refused {
+                ticket,
+                failure: failure.clone(),
+            }),
+            Stage::Live => {
+                self.fail(cx, failure);
+                // The editor still owns the session: its prompts are answered with an error.
+                self.stage = Stage::Gone;
+            }
+            Stage::Ending(ticket) => self.closed(cx, ticket),
+            Stage::Gone => self.stage = Stage::Gone,
+            Stage::Over => {}
+        }
+    }
+
+    /// Every prompt that is open has failed.
+    fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
+        let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
+        self.turns = Turns::default();
+        self.withdraw_all(cx);
+        for (_, timer) in core::mem::take(&mut self.backstops) {
+            cx.core.disarm(timer);
+        }
+        for uuid in open {
+            let outcome = Outcome::Broken {
+                failure: failure.clone(),
+            };
+            self.tell(
+                cx,
+                Fact::Settled {
+                    turn_id: &uuid,
+                    outcome,
+                },
+            );
+        }
+    }
+
+    fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
+        for dialog in self.permissions.take_all() {
+            self.tell(cx, Fact::Withdrawn { dialog: &dialog });
+        }
+    }
+
+    fn closed(&self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
+        if let Some(ticket) = ticket {
+            self.tell(
+                cx,
+                Fact::Closed {
+                    ticket,
+                    failure: None,
+                },
+            );
+        }
+    }
+
+    fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(timer) = self.timer.take() {
+            cx.core.disarm(timer);
+        }
+    }
+
+    /// For the log.
+    pub(super) fn note(&self, cx: &mut Cx<'_, '_>, what: &str) {
+        cx.core.note(Level::Debug, format!("Claude Code: {what}"));
+    }
+
+    /// The name that it got.
+    pub(super) fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
+        let title: String = title.chars().take(limits::CLAUDE_TITLE as usize).collect();
+        self.tell(
+            cx,
+            Fact::Titled {
+                title: title.to_string(),
+                updated_at: None,
+            },
+        );
+    }
+}

@@ -1,0 +1,400 @@
+//! What Claude Code writes and reads, one JSON object a line (Claude adapter, Part 2). The
+//! only place that knows the names of fields.
+//!
+//! Everything is borrowed from the line. Invariant: an unknown field, kind or value spoils
+//! nothing; what cannot be read is as if it had not come.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+type Text<'a> = Option<Cow<'a, str>>;
+
+/// A frame of the process: the fields of all kinds together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Frame<'a> {
+    /// What it is.
+    #[serde(borrow, rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// What it is, more closely.
+    #[serde(borrow)]
+    pub subtype: Cow<'a, str>,
+    /// Of a user message the prompt's, else the frame's own.
+    #[serde(borrow)]
+    pub uuid: Cow<'a, str>,
+    /// The tool use that its stream belongs to.
+    #[serde(borrow)]
+    pub parent_tool_use_id: Text<'a>,
+    /// `stream_event`.
+    #[serde(borrow)]
+    pub event: Option<&'a RawValue>,
+    /// `assistant`, `user`.
+    #[serde(borrow)]
+    pub message: Option<&'a RawValue>,
+    /// A prompt that comes back.
+    #[serde(rename = "isReplay")]
+    pub is_replay: bool,
+    /// Where it comes from.
+    #[serde(borrow)]
+    pub origin: Option<&'a RawValue>,
+    /// `status`.
+    #[serde(borrow)]
+    pub status: Text<'a>,
+    /// `session_state_changed`, `command_lifecycle`.
+    #[serde(borrow)]
+    pub state: Text<'a>,
+    /// `command_lifecycle`.
+    #[serde(borrow)]
+    pub command_uuid: Text<'a>,
+    /// The prompts that a request or a result is about.
+    #[serde(borrow)]
+    pub user_message_uuids: Vec<Cow<'a, str>>,
+    /// Likewise, one.
+    #[serde(borrow)]
+    pub user_message_uuid: Text<'a>,
+    /// `control_request`, `control_cancel_request`.
+    #[serde(borrow)]
+    pub request_id: Text<'a>,
+    /// `control_request`.
+    #[serde(borrow)]
+    pub request: Option<&'a RawValue>,
+    /// `control_response`.
+    #[serde(borrow)]
+    pub response: Option<&'a RawValue>,
+    /// `init`.
+    #[serde(borrow)]
+    pub capabilities: Vec<Cow<'a, str>>,
+    /// `informational`, `local_command_output`.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+    /// `informational`.
+    #[serde(borrow)]
+    pub level: Text<'a>,
+    /// Tasks.
+    #[serde(borrow)]
+    pub task_id: Text<'a>,
+    /// Tasks, tools.
+    #[serde(borrow)]
+    pub tool_use_id: Text<'a>,
+    /// Tasks.
+    #[serde(borrow)]
+    pub task_type: Text<'a>,
+    /// Tasks.
+    pub is_backgrounded: bool,
+    /// `user` with the result of a tool.
+    #[serde(borrow)]
+    pub tool_use_result: Option<&'a RawValue>,
+    /// Likewise.
+    #[serde(borrow)]
+    pub tool_result_meta: Option<&'a RawValue>,
+    /// `result`.
+    pub is_error: bool,
+    /// `result`: text.
+    #[serde(borrow)]
+    pub result: Option<&'a RawValue>,
+    /// `result`.
+    #[serde(borrow)]
+    pub errors: Vec<Cow<'a, str>>,
+    /// `result`.
+    #[serde(borrow)]
+    pub stop_reason: Text<'a>,
+    /// `result`.
+    #[serde(borrow)]
+    pub terminal_reason: Text<'a>,
+    /// `result`.
+    #[serde(borrow)]
+    pub startup_failure_reason: Text<'a>,
+    /// `result`.
+    pub total_cost_usd: Option<f64>,
+    /// `result`.
+    pub usage: Usage,
+    /// `result`: figures by model.
+    #[serde(borrow, rename = "modelUsage")]
+    pub model_usage: Option<&'a RawValue>,
+    /// `assistant`: what went wrong at the model's API.
+    #[serde(borrow)]
+    pub error: Text<'a>,
+    /// `commands_changed`.
+    #[serde(borrow)]
+    pub commands: Option<&'a RawValue>,
+    /// `status`.
+    #[serde(borrow, rename = "permissionMode")]
+    pub permission_mode: Text<'a>,
+}
+
+impl<'a> Frame<'a> {
+    /// Reads a line.
+    pub fn read(line: &'a [u8]) -> Option<Frame<'a>> {
+        let text = core::str::from_utf8(line).ok()?;
+        // serde would read an array into a structure, field by field.
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
+        match serde_json::from_str(text) {
+            Ok(frame) => Some(frame),
+            // A field of an unexpected type: what it is can still be told.
+            Err(_) => Frame::bare(text),
+        }
+    }
+
+    /// The least that lets the rest go on.
+    fn bare(text: &'a str) -> Option<Frame<'a>> {
+        #[derive(Deserialize)]
+        struct Bare<'a> {
+            #[serde(borrow, rename = "type")]
+            kind: Cow<'a, str>,
+            #[serde(borrow, default)]
+            subtype: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            state: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            request_id: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            is_error: Option<&'a RawValue>,
+        }
+        let bare: Bare<'a> = serde_json::from_str(text).ok()?;
+        let text = |raw: Option<&'a RawValue>| -> Option<Cow<'a, str>> {
+            let text: &'a str = raw?.get();
+            let read: Option<Word<'a>> = serde_json::from_str(text).ok();
+            read.map(|Word(word)| word)
+        };
+        Some(Frame {
+            kind: bare.kind,
+            subtype: text(bare.subtype).unwrap_or_default(),
+            state: text(bare.state),
+            request_id: text(bare.request_id),
+            is_error: bare.is_error.is_some_and(|it| it.get() == "true"),
+            ..Frame::default()
+        })
+    }
+
+    /// All prompts that it names.
+    pub fn prompts(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = self.user_message_uuids.iter().map(AsRef::as_ref).collect();
+        if let Some(one) = self.user_message_uuid.as_deref()
+            && !all.contains(&one)
+        {
+            all.push(one);
+        }
+        all
+    }
+}
+
+/// A text that is borrowed inside an `Option` too.
+#[derive(Deserialize)]
+pub struct Word<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+/// Where a message or a result comes from.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Origin<'a> {
+    /// `human`, `task-notification`, ...
+    #[serde(borrow)]
+    pub kind: Cow<'a, str>,
+}
+
+/// Tokens, as the model's API counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Read.
+    #[serde(deserialize_with = "number")]
+    pub input_tokens: u64,
+    /// Written.
+    #[serde(deserialize_with = "number")]
+    pub output_tokens: u64,
+    /// Read before.
+    #[serde(deserialize_with = "number")]
+    pub cache_read_input_tokens: u64,
+    /// Kept for later.
+    #[serde(deserialize_with = "number")]
+    pub cache_creation_input_tokens: u64,
+}
+
+/// A count that may be `null`.
+fn number<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    Option::<u64>::deserialize(from).map(Option::unwrap_or_default)
+}
+
+/// An event of the model's API.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Event<'a> {
+    /// `message_start`, ...
+    #[serde(borrow, rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// `message_start`.
+    #[serde(borrow)]
+    pub message: Option<&'a RawValue>,
+    /// Which block.
+    pub index: u64,
+    /// `content_block_start`.
+    #[serde(borrow)]
+    pub content_block: Option<Block<'a>>,
+    /// `content_block_delta`.
+    #[serde(borrow)]
+    pub delta: Option<Delta<'a>>,
+    /// `message_delta`.
+    pub usage: Option<Usage>,
+}
+
+/// What a block grows by.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Delta<'a> {
+    /// `text_delta`, ...
+    #[serde(borrow, rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// `text_delta`.
+    #[serde(borrow)]
+    pub text: Cow<'a, str>,
+    /// `thinking_delta`.
+    #[serde(borrow)]
+    pub thinking: Cow<'a, str>,
+    /// `input_json_delta`.
+    #[serde(borrow)]
+    pub partial_json: Cow<'a, str>,
+}
+
+/// A message of the model, or of a user.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Message<'a> {
+    /// The API's id; some gateways give none.
+    #[serde(borrow)]
+    pub id: Text<'a>,
+    /// Which model.
+    #[serde(borrow)]
+    pub model: Text<'a>,
+    /// Blocks, or a text.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+    /// Tokens.
+    pub usage: Option<Usage>,
+}
+
+impl<'a> Message<'a> {
+    /// Its blocks; a bare text is one.
+    pub fn blocks(&self) -> Vec<Block<'a>> {
+        let Some(content) = self.content else {
+            return Vec::new();
+        };
+        let raw: &'a str = content.get();
+        if let Ok(Word(text)) = serde_json::from_str(raw) {
+            return [Block {
+                kind: "text".into(),
+                text,
+                ..Block::default()
+            }]
+            .into();
+        }
+        let raws: Vec<&'a RawValue> = serde_json::from_str(raw).unwrap_or_default();
+        let read = |raw: &'a RawValue| serde_json::from_str(raw.get()).ok();
+        raws.into_iter().filter_map(read).collect()
+    }
+
+    /// Its content, where that is a bare text.
+    pub fn bare_text(&self) -> Option<Cow<'a, str>> {
+        let raw: &'a str = self.content?.get();
+        let word: Word<'a> = serde_json::from_str(raw).ok()?;
+        Some(word.0)
+    }
+}
+
+/// A block of a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Block<'a> {
+    /// `text`, `thinking`, `tool_use`, `tool_result`.
+    #[serde(borrow, rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// `text`.
+    #[serde(borrow)]
+    pub text: Cow<'a, str>,
+    /// `thinking`.
+    #[serde(borrow)]
+    pub thinking: Cow<'a, str>,
+    /// `tool_use`.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    /// `tool_use`.
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    /// `tool_use`.
+    #[serde(borrow)]
+    pub input: Option<&'a RawValue>,
+    /// `tool_result`.
+    #[serde(borrow)]
+    pub tool_use_id: Cow<'a, str>,
+    /// `tool_result`.
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
+    /// `tool_result`.
+    pub is_error: bool,
+}
+
+/// A request, ours or theirs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Request<'a> {
+    /// What is asked.
+    #[serde(borrow)]
+    pub subtype: Cow<'a, str>,
+    /// `can_use_tool`.
+    #[serde(borrow)]
+    pub tool_name: Cow<'a, str>,
+    /// `can_use_tool`.
+    #[serde(borrow)]
+    pub input: Option<&'a RawValue>,
+    /// `can_use_tool`.
+    #[serde(borrow)]
+    pub tool_use_id: Cow<'a, str>,
+    /// `can_use_tool`: the subagent that asks.
+    #[serde(borrow)]
+    pub agent_id: Text<'a>,
+    /// `can_use_tool`.
+    #[serde(borrow)]
+    pub permission_suggestions: Option<&'a RawValue>,
+    /// `can_use_tool`.
+    #[serde(borrow)]
+    pub blocked_path: Text<'a>,
+    /// `hook_callback`.
+    #[serde(borrow)]
+    pub callback_id: Text<'a>,
+}
+
+/// An answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Response<'a> {
+    /// `success` or `error`.
+    #[serde(borrow)]
+    pub subtype: Cow<'a, str>,
+    /// To which request.
+    #[serde(borrow)]
+    pub request_id: Cow<'a, str>,
+    /// What it says.
+    #[serde(borrow)]
+    pub response: Option<&'a RawValue>,
+    /// Why not.
+    #[serde(borrow)]
+    pub error: Text<'a>,
+}
+
+/// The answer to an interrupt.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Receipt<'a> {
+    /// Prompts that the process still has.
+    #[serde(borrow)]
+    pub still_queued: Option<Vec<Cow<'a, str>>>,
+}
+
+/// Reads a part of a frame; what cannot be read is empty.
+pub fn part<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default()
+}
