@@ -4,3 +4,5 @@
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+pub mod cards;
+mod tools;
