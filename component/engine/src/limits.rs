@@ -185,3 +185,15 @@ pub const SWARM_SUMMARY_UNITS: u64 = 1_000;
 
 /// Milliseconds from the editor's end to the end of the adapter.
 pub const SHUTDOWN_MS: u64 = 4_000;
+
+/// Bytes of a tool's input that are shown field by field while they stream (decision: each
+/// new field sends those before it again; the whole input follows in any case).
+pub const CLAUDE_STREAMED_INPUT: u64 = 64 << 10;
+/// Inputs of a session that stream at once: one a message, and one a running subagent.
+pub const CLAUDE_STREAMS: u64 = 64;
+/// Calls of a session that are open at once (decision); one more closes the oldest.
+pub const CLAUDE_OPEN_CALLS: u64 = 4_096;
+/// Calls that are remembered after their end, since a hook may be late (decision).
+pub const CLAUDE_ENDED_CALLS: u64 = 256;
+/// Tasks of a session's plan (decision); one more drops the oldest that is done.
+pub const CLAUDE_TASKS: u64 = 1_024;
