@@ -230,6 +230,8 @@ fn check(played: Played) {
                     || error.contains("outcome_unknown")
                     || error.contains("not_found"));
             assert!(rewritten || unknown, "{error}: {}", log());
+            let stopped = scene.count("turn.stop") > 0;
+            assert!(stopped || !life.live(), "an orphan: {}", log());
             assert!(
                 !(rewritten && had(Event::Cancel) && cancelled_first(&path)),
                 "cancelled wins: {}",
