@@ -51,6 +51,20 @@ const TABLE: &[Mutation] = &[
         tests: &["reading"],
     },
     Mutation {
+        rule: "fresh look: what a turn stored without any advance is read before end_turn",
+        file: "component/engine/src/host/maka/unread.rs",
+        from: "!self.unread.tools.is_empty();",
+        to: "false;",
+        tests: &["reading"],
+    },
+    Mutation {
+        rule: "one fresh look: a result that is never stored holds nothing up",
+        file: "component/engine/src/host/maka/unread.rs",
+        from: "        self.unread.looked |= again;\n",
+        to: "",
+        tests: &["reading"],
+    },
+    Mutation {
         rule: "exactly one Stop",
         file: "component/engine/src/host/maka/turns.rs",
         from: "                turn.stop = Stop::Sent;\n",
