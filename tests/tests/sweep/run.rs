@@ -1,0 +1,347 @@
+//! One run: a session, the turn in question, another turn, the end; with at most one fault,
+//! and what has to hold in spite of it.
+//!
+//! Invariant: what is judged is what the editor saw and what the Host knows, never what the
+//! engine thinks.
+
+use std::sync::{Arc, LazyLock};
+
+use airlock_tests::Desk;
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+
+use crate::editor::{Answered, Editor};
+use crate::embedded::{Clock, Fault as OfHost, Heard, Line, Options, World};
+use crate::house::House;
+
+const GREETING: &str = "Hello from the mock model. 你好 🚀 End of text.";
+const GREETING_THOUGHT: &str = "I should greet the user. 思考 🧠 done.";
+/// A folder that is there on every machine.
+const CWD: &str = "/";
+/// The session of another client that is loaded.
+const STORED: &str = "stored";
+
+/// The recorded model's script, which the embedded Host's own tests compare with recordings.
+static SCRIPT: LazyLock<NamedTempFile> = LazyLock::new(|| {
+    let text = include_str!("../../../host-runner/tests/embedded/mock-model.json");
+    let file = NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), text).expect("the script is written");
+    file
+});
+
+/// What happens in a run besides the fault.
+pub struct Play {
+    pub name: &'static str,
+    pub prompt: Value,
+    /// What the agent says and thinks, message by message.
+    pub says: &'static [&'static str],
+    pub thinks: &'static [&'static str],
+    /// After how many updates the prompt is cancelled.
+    pub cancel_at: Option<usize>,
+    /// The turn was another client's and is over; the session is loaded.
+    pub is_loaded: bool,
+}
+
+impl Default for Play {
+    fn default() -> Play {
+        Play {
+            name: "hello",
+            prompt: json!([{ "type": "text", "text": "SCENARIO:hello" }]),
+            says: &[GREETING],
+            thinks: &[GREETING_THOUGHT],
+            cancel_at: None,
+            is_loaded: false,
+        }
+    }
+}
+
+/// The one fault of a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Fault {
+    None,
+    /// This answer, counted from 1, never comes.
+    Lose(usize),
+    /// The connection is lost after this many frames.
+    Drop(usize),
+    /// The connection is lost with this line of the engine, counted from 1.
+    Cut(usize),
+    /// A new Host after this many frames.
+    Restart(usize),
+    /// The same, and it is not there at once.
+    Away(usize),
+}
+
+/// What a run came to.
+pub struct Run {
+    /// What did not end well, and how; empty when all did.
+    pub ending: String,
+    pub said: usize,
+    pub heard: usize,
+    pub answered: Vec<String>,
+    /// Updates of the turn in question.
+    pub shown: usize,
+}
+
+/// Plays it.
+pub fn run(play: &Play, fault: Fault) -> Run {
+    let world = World::new(Options {
+        script: Some(SCRIPT.path().to_path_buf()),
+        clock: Clock::stepped(),
+        ..Options::default()
+    });
+    let world = world.expect("the Host starts");
+    if play.is_loaded {
+        prepare(&world, play);
+    }
+    let mut house = House::new(world.clone());
+    match fault {
+        Fault::None => {}
+        Fault::Lose(at) => world.faults().arm(OfHost::LoseResponse {
+            operation: None,
+            nth: at as u64,
+        }),
+        Fault::Drop(after) => world.faults().drop_connection(after as u64),
+        Fault::Cut(at) => house.cut_at = Some(at),
+        Fault::Restart(after) | Fault::Away(after) => {
+            // A restart after no frame at all is none that a client sees.
+            let after = (after as u64).max(1);
+            world.faults().arm(OfHost::Restart { after });
+            house.absent = if matches!(fault, Fault::Away(_)) { 3 } else { 0 };
+        }
+    }
+    let mut desk = Desk::new(house);
+    desk.host_speaks = false;
+    desk.capabilities = json!({ "elicitation": { "form": {} } });
+    let files = &mut desk.files.content;
+    files.insert("/w/small.txt".to_owned(), b"A few words.".to_vec());
+    files.insert("/w/big.txt".to_owned(), b"0123456789abcde\n".repeat(8_000));
+    let editor = Editor {
+        desk,
+        label: format!("{} {fault:?}", play.name),
+    };
+    let mut course = Course {
+        editor,
+        world,
+        ending: Vec::new(),
+    };
+    course.play(play)
+}
+
+/// Another client has the turn, and goes.
+fn prepare(world: &Arc<World>, play: &Play) {
+    let mut line = Line::connect(world);
+    let create = json!({ "sessionId": STORED, "workspace": { "kind": "host_path", "path": CWD },
+                         "modelTarget": { "kind": "default" } });
+    let content = json!({ "text": play.prompt[0]["text"] });
+    let start = json!({ "sessionId": STORED, "turnId": "theirs", "content": content });
+    for frame in [
+        json!({ "kind": "hello", "clientInstanceId": "other", "surface": "tui", "protocolMin": 0, "protocolMax": 0,
+                "compatibilityEpoch": 39, "compositionId": "maka.interactive" }),
+        json!({ "requestId": "1", "operation": "session.create", "input": create }),
+        json!({ "requestId": "2", "operation": "turn.start", "input": start }),
+    ] {
+        line.say(&frame.to_string());
+        while let Heard::Frame(_) = line.hear() {}
+    }
+    line.end();
+    let turns = world.turns();
+    assert_eq!(turns.len(), 1);
+    assert_eq!(turns[0].2, "completed");
+}
+
+struct Course {
+    editor: Editor,
+    world: Arc<World>,
+    ending: Vec<String>,
+}
+
+impl Course {
+    fn play(&mut self, play: &Play) -> Run {
+        let client = json!({ "protocolVersion": 1, "clientCapabilities": self.editor.desk.capabilities });
+        let hello = self.editor.ask("initialize", &client, None);
+        self.well("initialize", &hello);
+        let session = if play.is_loaded {
+            self.load(play)
+        } else {
+            self.new_session()
+        };
+        let mut shown = 0;
+        if !play.is_loaded {
+            shown = self.prompt(&session, play);
+        }
+        self.prompt(&session, &Play::default());
+        let close = json!({ "sessionId": session });
+        let closed = self.editor.ask("session/close", &close, None);
+        self.well("close", &closed);
+        self.editor.leave();
+        self.stopped_once();
+        let house = &self.editor.desk.host;
+        Run {
+            ending: self.ending.join("; "),
+            said: house.said,
+            heard: house.heard,
+            answered: house.answered.clone(),
+            shown,
+        }
+    }
+
+    /// A session; the second attempt works.
+    fn new_session(&mut self) -> String {
+        let params = json!({ "cwd": CWD, "mcpServers": [] });
+        for _ in 0..2 {
+            let from = self.editor.desk.log.len();
+            let new = self.editor.ask("session/new", &params, None);
+            self.editor.holds(new.shown.is_empty(), "no session yet", from);
+            if self.well("new", &new) {
+                let session = new.answer["result"]["sessionId"].as_str();
+                return session.expect("a session").to_owned();
+            }
+        }
+        self.editor.fails("no session at the second attempt", 0)
+    }
+
+    /// The past is told whole, at the second attempt at the latest, and once an attempt.
+    fn load(&mut self, play: &Play) -> String {
+        let params = json!({ "sessionId": STORED, "cwd": CWD, "mcpServers": [] });
+        for _ in 0..2 {
+            let from = self.editor.desk.log.len();
+            let load = self.editor.ask("session/load", &params, None);
+            let is_well = self.well("load", &load);
+            self.cards_ended(&load, is_well, from);
+            if is_well {
+                self.said(&load, play, true, from);
+                return STORED.to_owned();
+            }
+            self.said(&load, play, false, from);
+        }
+        self.editor.fails("not loaded at the second attempt", 0)
+    }
+
+    fn prompt(&mut self, session: &str, play: &Play) -> usize {
+        let from = self.editor.desk.log.len();
+        let params = json!({ "sessionId": session, "prompt": play.prompt });
+        let answered = self.editor.ask("session/prompt", &params, play.cancel_at);
+        let editor = &self.editor;
+        editor.holds(answered.started.len() <= 1, "started once at most", from);
+        let status = answered.started.first().map(|turn| {
+            let turns = self.world.turns().into_iter();
+            let mut mine = turns.filter(|(_, id, _)| id == turn);
+            mine.next().map_or("absent".to_owned(), |(_, _, status)| status)
+        });
+        let status = status.as_deref();
+        let reason = answered.answer["result"]["stopReason"].as_str();
+        let is_whole = reason == Some("end_turn");
+        match reason {
+            Some("end_turn") => {
+                editor.holds(status == Some("completed"), "the turn is complete", from);
+            }
+            Some("cancelled") => {
+                let is_true = answered.was_cancelled || status == Some("cancelled");
+                editor.holds(is_true, "somebody cancelled", from);
+            }
+            Some(_) => editor.fails("an unknown reason", from),
+            None => {
+                let is_error = answered.answer["error"]["code"].is_i64();
+                editor.holds(is_error, "an answer", from);
+            }
+        }
+        self.said(&answered, play, is_whole, from);
+        self.cards_ended(&answered, true, from);
+        self.editor.holds(answered.late.iter().all(is_news), "nothing after the answer", from);
+        if reason == Some("cancelled") && answered.was_cancelled {
+            // As it was asked for.
+        } else if is_whole && answered.was_cancelled {
+            self.ending.push(format!("{}: end_turn before the cancel", play.name));
+        } else {
+            self.well(play.name, &answered);
+        }
+        answered.shown.len()
+    }
+
+    /// What the agent said and thought: all of it, or its beginning, and never twice.
+    fn said(&self, answered: &Answered, play: &Play, is_whole: bool, from: usize) {
+        for (kind, wanted) in [
+            ("agent_message_chunk", play.says),
+            ("agent_thought_chunk", play.thinks),
+        ] {
+            let got = messages(&answered.shown, kind);
+            if is_whole {
+                self.editor.holds(got == wanted, &format!("{kind} is {got:?}"), from);
+            } else {
+                let (got, wanted) = (got.join("|"), wanted.join("|"));
+                let is_beginning = wanted.starts_with(&got);
+                self.editor.holds(is_beginning, &format!("{kind} is {got:?}"), from);
+            }
+        }
+    }
+
+    fn cards_ended(&self, answered: &Answered, is_over: bool, from: usize) {
+        let mut open: Vec<&str> = Vec::new();
+        for update in &answered.shown {
+            let Some(card) = update["toolCallId"].as_str() else {
+                continue;
+            };
+            let is_new = update["sessionUpdate"] == "tool_call";
+            if is_new {
+                self.editor.holds(!open.contains(&card), "a card is opened once", from);
+                open.push(card);
+            }
+            if matches!(update["status"].as_str(), Some("completed" | "failed")) {
+                open.retain(|it| *it != card);
+            }
+        }
+        if is_over {
+            self.editor.holds(open.is_empty(), &format!("cards are open: {open:?}"), from);
+        }
+    }
+
+    /// At most one Stop for each turn has reached the Host, or was lost on its way.
+    fn stopped_once(&self) {
+        let mut stopped: Vec<String> = Vec::new();
+        for (_, line) in &self.editor.desk.to_host {
+            let frame: Value = serde_json::from_str(line).expect("the engine writes JSON");
+            if frame["operation"] == "turn.stop" {
+                let turn = frame["input"]["turnId"].to_string();
+                self.editor.holds(!stopped.contains(&turn), "stopped once", 0);
+                stopped.push(turn);
+            }
+        }
+    }
+
+    /// Notes how a request ended; whether well.
+    fn well(&mut self, what: &str, answered: &Answered) -> bool {
+        let Some(error) = answered.answer.get("error") else {
+            return true;
+        };
+        let data = &error["data"];
+        let code = data["code"].as_str().or(data["failureClass"].as_str());
+        let why = code.or(error["message"].as_str()).unwrap_or_default();
+        self.ending.push(format!("{what}: {} {why}", error["code"]));
+        false
+    }
+}
+
+/// What may come at any time: it belongs to no turn.
+fn is_news(update: &Value) -> bool {
+    let news = [
+        "session_info_update",
+        "available_commands_update",
+        "config_option_update",
+        "current_mode_update",
+        "usage_update",
+    ];
+    news.iter().any(|kind| update["sessionUpdate"] == *kind)
+}
+
+/// The texts of one kind, by message.
+fn messages(updates: &[Value], kind: &str) -> Vec<String> {
+    let mut messages: Vec<(&Value, String)> = Vec::new();
+    for update in updates.iter().filter(|it| it["sessionUpdate"] == kind) {
+        let text = update["content"]["text"].as_str().unwrap_or_default();
+        match messages.iter_mut().find(|(id, _)| **id == update["messageId"]) {
+            Some((_, whole)) => whole.push_str(text),
+            None => messages.push((&update["messageId"], text.to_owned())),
+        }
+    }
+    messages.into_iter().map(|(_, text)| text).collect()
+}
