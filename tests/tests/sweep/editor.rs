@@ -15,6 +15,8 @@ pub struct Editor {
     pub desk: Desk<House>,
     /// What is wrong is told with these words.
     pub label: String,
+    /// The user cancels instead of answering a question.
+    pub is_unwilling: bool,
 }
 
 /// What became of one request.
@@ -111,8 +113,16 @@ impl Editor {
                 }
             }
             Some("elicitation/create") => {
-                let filled = json!({ "action": "accept", "content": { "q0": "Blue" } });
-                self.desk.reply(&message["id"], &filled);
+                let mut reply = json!({ "action": "accept", "content": { "q0": "Blue" } });
+                if self.is_unwilling {
+                    answered.was_cancelled = true;
+                    let session = message["params"]["sessionId"].as_str();
+                    self.desk.cancel(session.expect("a session"));
+                    // Heard before the answer is on its way: the oracle knows no crossing.
+                    self.desk.step();
+                    reply = json!({ "action": "cancel" });
+                }
+                self.desk.reply(&message["id"], &reply);
             }
             Some("session/request_permission") => {
                 let option = &message["params"]["options"][0]["optionId"];

@@ -21,6 +21,8 @@ pub struct House {
     pub heard: usize,
     /// The operations that were answered, in order.
     pub answered: Vec<String>,
+    /// Turns for which a Stop has arrived, in order.
+    pub stopped: Vec<String>,
     /// The connection is gone when this many lines were said; the last one is not heard.
     pub cut_at: Option<usize>,
     /// How often nobody is there when a connection is wanted that is not the first.
@@ -36,6 +38,7 @@ impl House {
             said: 0,
             heard: 0,
             answered: Vec::new(),
+            stopped: Vec::new(),
             cut_at: None,
             absent: 0,
             connected: 0,
@@ -67,6 +70,10 @@ impl Peer for House {
         if self.cut_at == Some(self.said) {
             wire.end();
         } else {
+            let frame: Value = serde_json::from_str(line).expect("the engine writes JSON");
+            if frame["operation"] == "turn.stop" {
+                self.stopped.push(frame["input"]["turnId"].to_string());
+            }
             wire.say(line);
         }
         // What it says comes later, one frame at a time.

@@ -92,6 +92,25 @@ fn given_a_cancelled_turn_when_a_fault_strikes_anywhere_then_cancelled_and_stopp
     });
 }
 
+/// The user cancels while the question is open.
+#[test]
+fn given_a_cancelled_question_when_a_fault_strikes_anywhere_then_cancelled_and_stopped_once() {
+    sweep(&Play {
+        name: "unwilling",
+        is_unwilling: true,
+        ..question()
+    });
+}
+
+#[test]
+fn given_a_session_when_it_is_listed_set_resumed_and_deleted_then_no_fault_makes_it_hang() {
+    sweep(&Play {
+        name: "session",
+        is_managed: true,
+        ..Play::default()
+    });
+}
+
 #[test]
 fn given_a_small_attachment_when_a_fault_strikes_anywhere_then_sent_whole_or_not_at_all() {
     sweep(&hello("small file", "/w/small.txt"));
@@ -143,15 +162,18 @@ fn sweep(play: &Play) {
         lines.push(format!("\n{what}\n{}", joined(&told)));
     };
     let numbered = |count: usize, fault: fn(usize) -> Fault| {
-        (0..=count).map(move |at| (at.to_string(), fault(at))).collect::<Vec<_>>()
+        (1..=count).map(move |at| (at.to_string(), fault(at))).collect::<Vec<_>>()
     };
     let answers = (1..).zip(&whole.answered);
     let lost = answers.map(|(at, operation)| (format!("{at} {operation}"), Fault::Lose(at)));
     each("the answer is lost", lost.collect());
+    let greeted = vec![("0".to_owned(), Fault::Drop(0))];
+    each("the connection is lost after the greeting", greeted);
     each("the connection is lost after frame", numbered(whole.heard, Fault::Drop));
     each("the connection is lost with request", numbered(whole.said, Fault::Cut));
     each("the Host restarts after frame", numbered(whole.heard, Fault::Restart));
-    each("the Host restarts and is away for a while, after frame", numbered(whole.heard, Fault::Away));
+    let away = numbered(whole.heard, Fault::Away);
+    each("the Host restarts and is away for a while, after frame", away);
     println!("{}: {runs} runs", play.name);
     let failed: Vec<&String> = lines.iter().filter(|it| it.contains("FAILED")).collect();
     assert!(failed.is_empty(), "{failed:#?}");

@@ -4,6 +4,7 @@
 //! Invariant: what is judged is what the editor saw and what the Host knows, never what the
 //! engine thinks.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use airlock_tests::Desk;
@@ -40,6 +41,10 @@ pub struct Play {
     pub cancel_at: Option<usize>,
     /// The turn was another client's and is over; the session is loaded.
     pub is_loaded: bool,
+    /// The user cancels instead of answering a question.
+    pub is_unwilling: bool,
+    /// No turn, but what else can be done with a session.
+    pub is_managed: bool,
 }
 
 impl Default for Play {
@@ -51,6 +56,8 @@ impl Default for Play {
             thinks: &[GREETING_THOUGHT],
             cancel_at: None,
             is_loaded: false,
+            is_unwilling: false,
+            is_managed: false,
         }
     }
 }
@@ -103,8 +110,7 @@ pub fn run(play: &Play, fault: Fault) -> Run {
         Fault::Drop(after) => world.faults().drop_connection(after as u64),
         Fault::Cut(at) => house.cut_at = Some(at),
         Fault::Restart(after) | Fault::Away(after) => {
-            // A restart after no frame at all is none that a client sees.
-            let after = (after as u64).max(1);
+            let after = after as u64;
             world.faults().arm(OfHost::Restart { after });
             house.absent = if matches!(fault, Fault::Away(_)) { 3 } else { 0 };
         }
@@ -118,6 +124,7 @@ pub fn run(play: &Play, fault: Fault) -> Run {
     let editor = Editor {
         desk,
         label: format!("{} {fault:?}", play.name),
+        is_unwilling: play.is_unwilling,
     };
     let mut course = Course {
         editor,
@@ -166,13 +173,20 @@ impl Course {
             self.new_session()
         };
         let mut shown = 0;
-        if !play.is_loaded {
+        if play.is_managed {
+            self.manage(&session);
+        } else if !play.is_loaded {
             shown = self.prompt(&session, play);
         }
         self.prompt(&session, &Play::default());
-        let close = json!({ "sessionId": session });
-        let closed = self.editor.ask("session/close", &close, None);
-        self.well("close", &closed);
+        let named = json!({ "sessionId": session });
+        if play.is_managed {
+            self.request("session/delete", &named);
+        }
+        let closed = self.editor.ask("session/close", &named, None);
+        if !play.is_managed {
+            self.well("close", &closed);
+        }
         self.editor.leave();
         self.stopped_once();
         let house = &self.editor.desk.host;
@@ -198,6 +212,25 @@ impl Course {
             }
         }
         self.editor.fails("no session at the second attempt", 0)
+    }
+
+    /// Listed, set, closed and taken up again, the last at the second attempt at the latest.
+    fn manage(&mut self, session: &str) {
+        let place = json!({ "sessionId": session, "cwd": CWD, "mcpServers": [] });
+        self.request("session/list", &json!({ "cwd": CWD }));
+        self.request("session/list", &json!({}));
+        let set = json!({ "sessionId": session, "configId": "permission_mode", "value": "bypass" });
+        self.request("session/set_config_option", &set);
+        self.request("session/close", &json!({ "sessionId": session }));
+        let is_well = self.request("session/resume", &place);
+        if !is_well && !self.request("session/resume", &place) {
+            self.editor.fails("not resumed at the second attempt", 0);
+        }
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> bool {
+        let answered = self.editor.ask(method, params, None);
+        self.well(method, &answered)
     }
 
     /// The past is told whole, at the second attempt at the latest, and once an attempt.
@@ -295,17 +328,13 @@ impl Course {
         }
     }
 
-    /// At most one Stop for each turn has reached the Host, or was lost on its way.
+    /// At most one Stop of each turn has arrived. One that was lost on its way may be sent
+    /// again by a later cancel or close (Maka adapter, section 13.1).
     fn stopped_once(&self) {
-        let mut stopped: Vec<String> = Vec::new();
-        for (_, line) in &self.editor.desk.to_host {
-            let frame: Value = serde_json::from_str(line).expect("the engine writes JSON");
-            if frame["operation"] == "turn.stop" {
-                let turn = frame["input"]["turnId"].to_string();
-                self.editor.holds(!stopped.contains(&turn), "stopped once", 0);
-                stopped.push(turn);
-            }
-        }
+        let stopped = &self.editor.desk.host.stopped;
+        let once: BTreeSet<&String> = stopped.iter().collect();
+        let is_once = once.len() == stopped.len();
+        self.editor.holds(is_once, "stopped once at most", 0);
     }
 
     /// Notes how a request ended; whether well.
