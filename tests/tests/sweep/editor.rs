@@ -85,6 +85,24 @@ impl Editor {
         answered
     }
 
+    /// A virtual minute in which the editor asks nothing; what is shown in it.
+    pub fn idle(&mut self) -> Vec<Value> {
+        let mut waited = 0;
+        let from = self.desk.log.len();
+        while waited <= PATIENCE {
+            if self.one() {
+                continue;
+            }
+            let next = self.desk.armed().first().copied().unwrap_or(PATIENCE);
+            waited += next.max(1);
+            self.desk.advance(next);
+        }
+        let got = self.desk.log[from..].iter();
+        let got = got.filter_map(|line| line.strip_prefix("< "));
+        let messages = got.map(|line| serde_json::from_str::<Value>(line).expect("checked before"));
+        messages.map(|it| it["params"]["update"].clone()).collect()
+    }
+
     /// One thing happens: a call of the engine, or a word of the Host.
     fn one(&mut self) -> bool {
         if self.desk.step() {

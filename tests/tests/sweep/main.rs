@@ -82,6 +82,16 @@ fn given_a_stored_session_when_a_fault_strikes_anywhere_in_its_load_then_it_is_t
     });
 }
 
+#[test]
+fn given_a_turn_of_another_client_when_a_fault_strikes_anywhere_in_its_load_then_it_is_told_whole() {
+    sweep(&Play {
+        name: "live",
+        is_loaded: true,
+        is_live: true,
+        ..bash()
+    });
+}
+
 /// The tool runs when the cancel comes.
 #[test]
 fn given_a_cancelled_turn_when_a_fault_strikes_anywhere_then_cancelled_and_stopped_once() {

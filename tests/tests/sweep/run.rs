@@ -41,6 +41,8 @@ pub struct Play {
     pub cancel_at: Option<usize>,
     /// The turn was another client's and is over; the session is loaded.
     pub is_loaded: bool,
+    /// The same, but it is not over.
+    pub is_live: bool,
     /// The user cancels instead of answering a question.
     pub is_unwilling: bool,
     /// No turn, but what else can be done with a session.
@@ -56,6 +58,7 @@ impl Default for Play {
             thinks: &[GREETING_THOUGHT],
             cancel_at: None,
             is_loaded: false,
+            is_live: false,
             is_unwilling: false,
             is_managed: false,
         }
@@ -147,13 +150,13 @@ fn prepare(world: &Arc<World>, play: &Play) {
         json!({ "requestId": "1", "operation": "session.create", "input": create }),
         json!({ "requestId": "2", "operation": "turn.start", "input": start }),
     ] {
-        line.say(&frame.to_string());
         while let Heard::Frame(_) = line.hear() {}
+        line.say(&frame.to_string());
     }
+    while !play.is_live && matches!(line.hear(), Heard::Frame(_)) {}
     line.end();
-    let turns = world.turns();
-    assert_eq!(turns.len(), 1);
-    assert_eq!(turns[0].2, "completed");
+    let wanted = if play.is_live { "running" } else { "completed" };
+    assert_eq!(world.turns()[0].2, wanted);
 }
 
 struct Course {
@@ -240,6 +243,9 @@ impl Course {
             let from = self.editor.desk.log.len();
             let load = self.editor.ask("session/load", &params, None);
             let is_well = self.well("load", &load);
+            if is_well && play.is_live {
+                return self.watch(load, play, from);
+            }
             self.cards_ended(&load, is_well, from);
             if is_well {
                 self.said(&load, play, true, from);
@@ -248,6 +254,20 @@ impl Course {
             self.said(&load, play, false, from);
         }
         self.editor.fails("not loaded at the second attempt", 0)
+    }
+
+    /// The rest of a turn that ran when the session was loaded; the cards that are open when
+    /// the load is answered are ended then.
+    fn watch(&mut self, mut load: Answered, play: &Play, from: usize) -> String {
+        load.shown.append(&mut load.late);
+        load.shown.extend(self.editor.idle());
+        let is_whole = self.world.turns()[0].2 == "completed";
+        if !is_whole {
+            self.ending.push("the turn failed".to_owned());
+        }
+        self.said(&load, play, is_whole, from);
+        self.cards_ended(&load, true, from);
+        STORED.to_owned()
     }
 
     fn prompt(&mut self, session: &str, play: &Play) -> usize {
