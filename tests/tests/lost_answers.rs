@@ -33,8 +33,14 @@ fn given_a_new_session_whose_answer_is_lost_when_its_time_is_over_then_an_error_
         let told = waits(scene, limits::MAKA_CHANGE_MS);
         let session = asked.input["sessionId"].as_str().unwrap();
         assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with(&format!("{id} error -32603 ")), "{told:?}");
-        assert!(told[0].contains(r#""code":"request_interrupted""#), "{told:?}");
+        assert!(
+            told[0].starts_with(&format!("{id} error -32603 ")),
+            "{told:?}"
+        );
+        assert!(
+            told[0].contains(r#""code":"request_interrupted""#),
+            "{told:?}"
+        );
         assert!(told[0].contains(session), "{told:?}");
         // It comes after all: too late.
         let late = asked.result(&json!({}));
@@ -60,7 +66,8 @@ fn given_a_listing_whose_answer_is_lost_when_its_time_is_over_then_an_error() {
 }
 
 #[test]
-fn given_a_load_whose_first_answer_is_lost_when_its_time_is_over_then_an_error_and_the_next_works() {
+fn given_a_load_whose_first_answer_is_lost_when_its_time_is_over_then_an_error_and_the_next_works()
+{
     each_way(|scene| {
         let id = load(scene);
         assert_eq!(

@@ -33,7 +33,10 @@ enum State {
     /// Nothing was said yet.
     Fresh,
     /// The greeting waits to be heard.
-    Greeted { reply: String, accepted: bool },
+    Greeted {
+        reply: String,
+        accepted: bool,
+    },
     Open(u64),
     Ended,
 }

@@ -179,8 +179,18 @@ impl Editor {
     }
 
     pub fn fails(&self, what: &str, from: usize) -> ! {
-        let host: Vec<String> = self.desk.to_host.iter().map(|(_, line)| brief(line)).collect();
-        let notes: Vec<&str> = self.desk.notes.iter().map(|(_, note)| note.as_str()).collect();
+        let host: Vec<String> = self
+            .desk
+            .to_host
+            .iter()
+            .map(|(_, line)| brief(line))
+            .collect();
+        let notes: Vec<&str> = self
+            .desk
+            .notes
+            .iter()
+            .map(|(_, note)| note.as_str())
+            .collect();
         panic!(
             "{}: {what}\n{}\n\nto the Host:\n{}\n\nnotes:\n{}\narmed: {:?}",
             self.label,

@@ -13,7 +13,12 @@
 //! of the runner, and runs on virtual time and without a socket.
 
 #[path = "../../../host-runner/src/embedded/mod.rs"]
-#[allow(dead_code, unused_imports, missing_docs, reason = "the sweep uses a part")]
+#[allow(
+    dead_code,
+    unused_imports,
+    missing_docs,
+    reason = "the sweep uses a part"
+)]
 mod embedded;
 
 mod editor;
@@ -83,7 +88,8 @@ fn given_a_stored_session_when_a_fault_strikes_anywhere_in_its_load_then_it_is_t
 }
 
 #[test]
-fn given_a_turn_of_another_client_when_a_fault_strikes_anywhere_in_its_load_then_it_is_told_whole() {
+fn given_a_turn_of_another_client_when_a_fault_strikes_anywhere_in_its_load_then_it_is_told_whole()
+{
     sweep(&Play {
         name: "live",
         is_loaded: true,
@@ -172,18 +178,32 @@ fn sweep(play: &Play) {
         lines.push(format!("\n{what}\n{}", joined(&told)));
     };
     let numbered = |count: usize, fault: fn(usize) -> Fault| {
-        (1..=count).map(move |at| (at.to_string(), fault(at))).collect::<Vec<_>>()
+        (1..=count)
+            .map(move |at| (at.to_string(), fault(at)))
+            .collect::<Vec<_>>()
     };
     let answers = (1..).zip(&whole.answered);
     let lost = answers.map(|(at, operation)| (format!("{at} {operation}"), Fault::Lose(at)));
     each("the answer is lost", lost.collect());
     let greeted = vec![("0".to_owned(), Fault::Drop(0))];
     each("the connection is lost after the greeting", greeted);
-    each("the connection is lost after frame", numbered(whole.heard, Fault::Drop));
-    each("the connection is lost with request", numbered(whole.said, Fault::Cut));
-    each("the Host restarts after frame", numbered(whole.heard, Fault::Restart));
+    each(
+        "the connection is lost after frame",
+        numbered(whole.heard, Fault::Drop),
+    );
+    each(
+        "the connection is lost with request",
+        numbered(whole.said, Fault::Cut),
+    );
+    each(
+        "the Host restarts after frame",
+        numbered(whole.heard, Fault::Restart),
+    );
     let away = numbered(whole.heard, Fault::Away);
-    each("the Host restarts and is away for a while, after frame", away);
+    each(
+        "the Host restarts and is away for a while, after frame",
+        away,
+    );
     println!("{}: {runs} runs", play.name);
     let failed: Vec<&String> = lines.iter().filter(|it| it.contains("FAILED")).collect();
     assert!(failed.is_empty(), "{failed:#?}");
@@ -214,7 +234,11 @@ fn joined(told: &[(String, String)]) -> String {
         }
     }
     let line = |(first, last, ending): &(String, String, &str)| {
-        let ending = if ending.is_empty() { "all is well" } else { ending };
+        let ending = if ending.is_empty() {
+            "all is well"
+        } else {
+            ending
+        };
         if first == last {
             format!("  {first}: {ending}")
         } else {

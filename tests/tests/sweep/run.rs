@@ -115,7 +115,11 @@ pub fn run(play: &Play, fault: Fault) -> Run {
         Fault::Restart(after) | Fault::Away(after) => {
             let after = after as u64;
             world.faults().arm(OfHost::Restart { after });
-            house.absent = if matches!(fault, Fault::Away(_)) { 3 } else { 0 };
+            house.absent = if matches!(fault, Fault::Away(_)) {
+                3
+            } else {
+                0
+            };
         }
     }
     let mut desk = Desk::new(house);
@@ -167,7 +171,8 @@ struct Course {
 
 impl Course {
     fn play(&mut self, play: &Play) -> Run {
-        let client = json!({ "protocolVersion": 1, "clientCapabilities": self.editor.desk.capabilities });
+        let client =
+            json!({ "protocolVersion": 1, "clientCapabilities": self.editor.desk.capabilities });
         let hello = self.editor.ask("initialize", &client, None);
         self.well("initialize", &hello);
         let session = if play.is_loaded {
@@ -208,7 +213,8 @@ impl Course {
         for _ in 0..2 {
             let from = self.editor.desk.log.len();
             let new = self.editor.ask("session/new", &params, None);
-            self.editor.holds(new.shown.is_empty(), "no session yet", from);
+            self.editor
+                .holds(new.shown.is_empty(), "no session yet", from);
             if self.well("new", &new) {
                 let session = new.answer["result"]["sessionId"].as_str();
                 return session.expect("a session").to_owned();
@@ -279,7 +285,8 @@ impl Course {
         let status = answered.started.first().map(|turn| {
             let turns = self.world.turns().into_iter();
             let mut mine = turns.filter(|(_, id, _)| id == turn);
-            mine.next().map_or("absent".to_owned(), |(_, _, status)| status)
+            mine.next()
+                .map_or("absent".to_owned(), |(_, _, status)| status)
         });
         let status = status.as_deref();
         let reason = answered.answer["result"]["stopReason"].as_str();
@@ -300,11 +307,16 @@ impl Course {
         }
         self.said(&answered, play, is_whole, from);
         self.cards_ended(&answered, true, from);
-        self.editor.holds(answered.late.iter().all(is_news), "nothing after the answer", from);
+        self.editor.holds(
+            answered.late.iter().all(is_news),
+            "nothing after the answer",
+            from,
+        );
         if reason == Some("cancelled") && answered.was_cancelled {
             // As it was asked for.
         } else if is_whole && answered.was_cancelled {
-            self.ending.push(format!("{}: end_turn before the cancel", play.name));
+            self.ending
+                .push(format!("{}: end_turn before the cancel", play.name));
         } else {
             self.well(play.name, &answered);
         }
@@ -319,11 +331,13 @@ impl Course {
         ] {
             let got = messages(&answered.shown, kind);
             if is_whole {
-                self.editor.holds(got == wanted, &format!("{kind} is {got:?}"), from);
+                self.editor
+                    .holds(got == wanted, &format!("{kind} is {got:?}"), from);
             } else {
                 let (got, wanted) = (got.join("|"), wanted.join("|"));
                 let is_beginning = wanted.starts_with(&got);
-                self.editor.holds(is_beginning, &format!("{kind} is {got:?}"), from);
+                self.editor
+                    .holds(is_beginning, &format!("{kind} is {got:?}"), from);
             }
         }
     }
@@ -336,7 +350,8 @@ impl Course {
             };
             let is_new = update["sessionUpdate"] == "tool_call";
             if is_new {
-                self.editor.holds(!open.contains(&card), "a card is opened once", from);
+                self.editor
+                    .holds(!open.contains(&card), "a card is opened once", from);
                 open.push(card);
             }
             if matches!(update["status"].as_str(), Some("completed" | "failed")) {
@@ -344,7 +359,8 @@ impl Course {
             }
         }
         if is_over {
-            self.editor.holds(open.is_empty(), &format!("cards are open: {open:?}"), from);
+            self.editor
+                .holds(open.is_empty(), &format!("cards are open: {open:?}"), from);
         }
     }
 
@@ -387,7 +403,10 @@ fn messages(updates: &[Value], kind: &str) -> Vec<String> {
     let mut messages: Vec<(&Value, String)> = Vec::new();
     for update in updates.iter().filter(|it| it["sessionUpdate"] == kind) {
         let text = update["content"]["text"].as_str().unwrap_or_default();
-        match messages.iter_mut().find(|(id, _)| **id == update["messageId"]) {
+        match messages
+            .iter_mut()
+            .find(|(id, _)| **id == update["messageId"])
+        {
             Some((_, whole)) => whole.push_str(text),
             None => messages.push((&update["messageId"], text.to_owned())),
         }
