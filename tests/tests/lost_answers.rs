@@ -11,7 +11,7 @@ mod loads;
 
 use loads::{NOTHING, begin, done, each_way, known, load, rows, story, told_story};
 
-const CATALOG_LOST: &str = r#"error -32603 {"source":"runtime_host","code":"request_interrupted","operation":"session.catalog.query","dispatch":"dispatched","reason":"timeout"}"#;
+const CATALOG_LOST: &str = r#"error -32603 {"source":"runtime_host","operation":"session.catalog.query","code":"request_interrupted","reason":"timeout","dispatch":"dispatched"}"#;
 
 /// Nothing is said in the last moment before, and an error after it.
 fn waits(scene: &mut Scene, limit: u64) -> Vec<String> {
