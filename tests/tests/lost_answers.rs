@@ -30,7 +30,7 @@ fn given_a_new_session_whose_answer_is_lost_when_its_time_is_over_then_an_error_
         let id = scene.desk.request("session/new", &params);
         scene.settle();
         let asked = scene.asked("session.create");
-        let told = waits(scene, limits::MAKA_CHANGE_MS);
+        let told = waits(scene, limits::MAKA_FIRST_MS);
         let session = asked.input["sessionId"].as_str().unwrap();
         assert_eq!(told.len(), 1);
         assert!(
@@ -59,7 +59,7 @@ fn given_a_listing_whose_answer_is_lost_when_its_time_is_over_then_an_error() {
         let id = scene.desk.request("session/list", &json!({}));
         scene.settle();
         assert_eq!(
-            waits(scene, limits::MAKA_READ_MS),
+            waits(scene, limits::MAKA_FIRST_MS),
             [format!("{id} {CATALOG_LOST}")]
         );
     });
@@ -71,7 +71,7 @@ fn given_a_load_whose_first_answer_is_lost_when_its_time_is_over_then_an_error_a
     each_way(|scene| {
         let id = load(scene);
         assert_eq!(
-            waits(scene, limits::MAKA_READ_MS),
+            waits(scene, limits::MAKA_FIRST_MS),
             [format!("{id} {CATALOG_LOST}")]
         );
         scene.desk.host.forget();

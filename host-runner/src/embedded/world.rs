@@ -168,6 +168,15 @@ impl World {
         turns.collect()
     }
 
+    /// Lets the plays of a stepped Host take so many steps while nobody listens.
+    pub fn go_on(&self, steps: usize) {
+        for _ in 0..steps {
+            if !self.gate.step() {
+                return;
+            }
+        }
+    }
+
     /// Ends every play of a stepped Host. For a test that is done with it.
     pub fn abandon(&self) {
         self.restart();

@@ -28,6 +28,8 @@ pub struct House {
     /// How often nobody is there when a connection is wanted that is not the first.
     pub absent: usize,
     connected: usize,
+    /// Steps that the Host takes while a lost connection is made anew.
+    pub goes_on: usize,
 }
 
 impl House {
@@ -42,6 +44,7 @@ impl House {
             cut_at: None,
             absent: 0,
             connected: 0,
+            goes_on: 0,
         }
     }
 }
@@ -51,6 +54,9 @@ impl Peer for House {
         if self.connected > 0 && self.absent > 0 {
             self.absent -= 1;
             return Err(HostRefusal::Absent);
+        }
+        if self.connected > 0 {
+            self.world.go_on(self.goes_on);
         }
         self.connected += 1;
         self.line = Some(Line::connect(&self.world));

@@ -187,10 +187,22 @@ fn sweep(play: &Play) {
     each("the answer is lost", lost.collect());
     let greeted = vec![("0".to_owned(), Fault::Drop(0))];
     each("the connection is lost after the greeting", greeted);
-    each(
-        "the connection is lost after frame",
-        numbered(whole.heard, Fault::Drop),
-    );
+    for (what, fault) in [
+        (
+            "the connection is lost after frame",
+            Fault::Drop as fn(usize) -> Fault,
+        ),
+        (
+            "the connection is lost, and the turn goes on, after frame",
+            Fault::Missed,
+        ),
+        (
+            "the connection is lost until the turn is over, after frame",
+            Fault::Late,
+        ),
+    ] {
+        each(what, numbered(whole.heard, fault));
+    }
     each(
         "the connection is lost with request",
         numbered(whole.said, Fault::Cut),

@@ -71,8 +71,12 @@ pub enum Fault {
     None,
     /// This answer, counted from 1, never comes.
     Lose(usize),
-    /// The connection is lost after this many frames.
+    /// The connection is lost after this many frames, and nothing happens until it is back.
     Drop(usize),
+    /// The same, and the turn goes on meanwhile: what it says is not heard.
+    Missed(usize),
+    /// The same, and it is over when the connection is back.
+    Late(usize),
     /// The connection is lost with this line of the engine, counted from 1.
     Cut(usize),
     /// A new Host after this many frames.
@@ -110,7 +114,14 @@ pub fn run(play: &Play, fault: Fault) -> Run {
             operation: None,
             nth: at as u64,
         }),
-        Fault::Drop(after) => world.faults().drop_connection(after as u64),
+        Fault::Drop(after) | Fault::Missed(after) | Fault::Late(after) => {
+            world.faults().drop_connection(after as u64);
+            house.goes_on = match fault {
+                Fault::Drop(_) => 0,
+                Fault::Missed(_) => 5,
+                _ => usize::MAX,
+            };
+        }
         Fault::Cut(at) => house.cut_at = Some(at),
         Fault::Restart(after) | Fault::Away(after) => {
             let after = after as u64;

@@ -77,7 +77,7 @@ impl Maka {
             input,
             Purpose::Create { ticket, session_id },
             // Maka's own adapter waits for ever; a lost answer would hang the editor.
-            Some(limits::MAKA_CHANGE_MS),
+            Some(limits::MAKA_FIRST_MS),
         );
     }
 
@@ -229,7 +229,7 @@ impl Maka {
         };
         let ticket = listing.ticket;
         self.listings.insert(ticket, listing);
-        let timeout = Some(limits::MAKA_READ_MS);
+        let timeout = Some(limits::MAKA_FIRST_MS);
         self.call(cx, op::CATALOG, input, Purpose::List { ticket }, timeout);
     }
 
