@@ -264,14 +264,16 @@ fn with<T>(
 
 /// Every test file of airlock-tests that needs no runner, but `races`.
 fn other_tests() -> Result<Vec<String>, Failed> {
+    const NEED_THE_RUNNER: [&str; 2] = ["parity", "parity_cargo_component"];
     let mut names = Vec::new();
     for entry in fs::read_dir(root().join("tests/tests"))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        match name.strip_suffix(".rs") {
-            Some(name) if !name.starts_with("parity") => names.push(name.to_owned()),
-            _ => {}
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").exists() {
+            let name = path.file_stem().unwrap_or_default();
+            names.push(name.to_string_lossy().into_owned());
         }
     }
+    names.retain(|name| name != "races" && !NEED_THE_RUNNER.contains(&name.as_str()));
     names.sort_unstable();
     Ok(names)
 }
