@@ -25,7 +25,9 @@ impl Cards {
             Some(parent) if !self.known(id) => parent,
             _ => id,
         };
-        if !self.is_open(id) {
+        // A refused call waits for its result, but does not run.
+        let open = self.call(id).filter(|call| !call.ended && !call.hidden);
+        if open.is_none_or(|call| call.status == Some(Status::Failed)) {
             return;
         }
         let mut response = Object::new();
