@@ -76,7 +76,8 @@ impl Maka {
             op::CREATE,
             input,
             Purpose::Create { ticket, session_id },
-            None,
+            // Maka's own adapter waits for ever; a lost answer would hang the editor.
+            Some(limits::MAKA_FIRST_MS),
         );
     }
 
@@ -228,7 +229,8 @@ impl Maka {
         };
         let ticket = listing.ticket;
         self.listings.insert(ticket, listing);
-        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, None);
+        let timeout = Some(limits::MAKA_FIRST_MS);
+        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, timeout);
     }
 
     pub(super) fn listed(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, answer: Answer<'_>) {
