@@ -292,3 +292,48 @@ fn given_inputs_of_the_wrong_shape_when_called_then_the_card_falls_back_field_by
         assert_eq!(report.raw_input.as_ref().unwrap().get(), input.get());
     }
 }
+
+/// 6, `system/memory_recall`: one completed card.
+#[test]
+fn given_memories_when_recalled_then_one_completed_card_names_them() {
+    let recalled = |mode: &str, memories: &[&str]| {
+        let memories: Vec<_> = memories.iter().map(|memory| raw(memory)).collect();
+        let memories: Vec<_> = memories.iter().map(|memory| &**memory).collect();
+        let mut all = told(|out| cards(false).recalled("m", mode, &memories, out));
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    };
+    let card = |mode: &str, title: &str, field: &str, value: Value| {
+        let response = json!({ "mode": mode });
+        let mut card = json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": "m",
+            "title": title,
+            "kind": "read",
+            "status": "completed",
+            "_meta": { "claudeCode": { "toolName": "memory_recall", "toolResponse": response } },
+        });
+        card[field] = value;
+        card
+    };
+    let places = json!([{ "path": "/m/a.md" }, { "path": "/w/b.md" }]);
+    assert_eq!(
+        recalled("select", &[r#"{"path":"/m/a.md"}"#, r#"{"path":"b.md"}"#]),
+        card("select", "Recalled 2 memories", "locations", places)
+    );
+    assert_eq!(
+        recalled("select", &["7"])["title"],
+        "Recalled 1 memory",
+        "one that cannot be read is one all the same"
+    );
+    let content = text("Tabs.");
+    assert_eq!(
+        recalled("synthesize", &[r#"{"path":"/m/c.md","content":"Tabs."}"#]),
+        card(
+            "synthesize",
+            "Recalled synthesized memory",
+            "content",
+            content
+        )
+    );
+}
