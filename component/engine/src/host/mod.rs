@@ -167,6 +167,8 @@ pub enum Fact<'a> {
     Asks { dialog: Dialog },
     /// The question needs no answer any more.
     Withdrawn { dialog: &'a str },
+    /// What the user was sent to an address for is done.
+    Visited { id: &'a str },
     /// A message for the running turn arrived there, or started a turn at the Host.
     Steered { ticket: Ticket, running: bool },
     /// A message for the running turn came too late and was not sent.
@@ -222,6 +224,10 @@ pub struct Habits {
     pub folders: bool,
     /// Sessions can be read again from the beginning.
     pub history: bool,
+    /// It has options that are on or off.
+    pub switches: bool,
+    /// What an answer says of the options is not told again besides.
+    pub terse: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -419,6 +425,8 @@ pub struct Skill {
     pub id: String,
     /// For people.
     pub description: String,
+    /// What may stand behind it, where something may.
+    pub hint: Option<String>,
 }
 
 /// One page of sessions.

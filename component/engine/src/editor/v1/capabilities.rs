@@ -11,20 +11,41 @@ use crate::editor::Client;
 struct Capabilities<'a> {
     #[serde(borrow, default)]
     elicitation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    session: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
 struct Elicitation<'a> {
     #[serde(borrow, default)]
     form: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    url: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Session<'a> {
+    #[serde(borrow, default)]
+    config_options: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct ConfigOptions<'a> {
+    #[serde(borrow, default)]
+    boolean: Option<&'a RawValue>,
 }
 
 /// Reads `clientCapabilities`.
 pub fn read(text: Option<&RawValue>) -> Client {
     let capabilities: Capabilities<'_> = object(text).unwrap_or_default();
     let elicitation: Elicitation<'_> = object(capabilities.elicitation).unwrap_or_default();
+    let session: Session<'_> = object(capabilities.session).unwrap_or_default();
+    let options: ConfigOptions<'_> = object(session.config_options).unwrap_or_default();
     Client {
         forms: elicitation.form.is_some_and(is_object),
+        addresses: elicitation.url.is_some_and(is_object),
+        switches: options.boolean.is_some_and(is_object),
     }
 }
 

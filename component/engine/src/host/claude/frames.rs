@@ -180,6 +180,8 @@ impl Session {
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
         let settled = self.turns.result(owner);
+        self.keep_answered(&outcome, &spent);
+        self.settings_in(cx, frame);
         for uuid in self.turns.held() {
             if let Outcome::Ended { ending, .. } = outcome {
                 let held = (ending, spent.clone());
@@ -209,6 +211,11 @@ impl Session {
             ending,
             spent: Some(spent.clone()),
         };
+        // Stopped without a cancel: by an answer of the user, or for a message of theirs.
+        let aborted = frame.terminal_reason.as_deref();
+        if aborted.is_some_and(|reason| reason.starts_with("aborted_")) {
+            return ended(Ending::Cancelled);
+        }
         if frame.is_error {
             let errors = frame.errors.join(", ");
             let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
@@ -235,8 +242,12 @@ impl Session {
                 let has = |name: &str| frame.capabilities.iter().any(|it| it == name);
                 self.can.lifecycle = has("msg_lifecycle_v1");
                 self.can.markers = has("request_marker_lists_v1");
+                self.can.unanswered = has("ask_user_question_unanswered_v1");
+                self.settings_in(cx, frame);
+                self.terminal_commands(cx, frame);
             }
             "status" if frame.status.as_deref() == Some("requesting") => {
+                self.settings_in(cx, frame);
                 self.turns.requesting(&frame.prompts(), self.can.markers);
             }
             "session_state_changed" => match frame.state.as_deref() {
@@ -251,6 +262,12 @@ impl Session {
                 if let Some(text) = text(frame.content) {
                     self.show_text(cx, &frame.uuid, &text);
                 }
+            }
+            "status" => self.settings_in(cx, frame),
+            "commands_changed" => self.commands_are(cx, frame.commands),
+            "elicitation_complete" => {
+                let id = frame.elicitation_id.as_deref().unwrap_or_default();
+                self.tell(cx, Fact::Visited { id });
             }
             "informational" => self.informed(cx, frame),
             "task_started" => {
@@ -305,6 +322,7 @@ impl Session {
 
     fn lifecycle(&mut self, frame: &Frame<'_>) {
         let life = match frame.state.as_deref() {
+            Some("queued") => Life::Queued,
             Some("started") => Life::Started,
             Some("cancelled") => Life::Cancelled,
             Some("completed" | "discarded" | "refused") => Life::Over,
@@ -333,10 +351,12 @@ impl Session {
                     title: Some(request.tool_name.to_string()),
                     ..Report::default()
                 };
-                let dialog = self.permissions.ask(id, &request, card);
-                self.tell(cx, Fact::Asks { dialog });
+                self.ask_tool(cx, id, &request, card);
             }
+            "elicitation" => self.ask_server(cx, id, frame.request),
+            "request_user_dialog" => self.ask_dialog(cx, id, &request),
             "hook_callback" => {
+                self.hooked(cx, request.input);
                 self.write(cx, &control::answer(id, &object! { "continue": true }));
             }
             other => {
@@ -356,7 +376,11 @@ impl Session {
         match purpose {
             Purpose::Initialize => {
                 let error = response.error.as_deref().unwrap_or_default();
-                let answer = if failed { Err(error) } else { Ok(()) };
+                let answer = if failed {
+                    Err(error)
+                } else {
+                    Ok(response.response)
+                };
                 self.greeted(cx, answer);
             }
             Purpose::Interrupt if !failed => {
@@ -365,6 +389,12 @@ impl Session {
                     let still: Vec<&str> = still.iter().map(AsRef::as_ref).collect();
                     self.turns.receipt(&still);
                 }
+            }
+            Purpose::Settings => self.settings(cx, response.response),
+            Purpose::FirstMode => self.first_mode(cx, &response),
+            Purpose::Setting => {
+                let error = response.error.as_deref().unwrap_or("it gave no reason");
+                self.set(cx, failed.then_some(error));
             }
             Purpose::Context => {
                 #[derive(Default, Deserialize)]

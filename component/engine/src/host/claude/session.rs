@@ -4,24 +4,29 @@
 //! that does not end when asked is killed.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
+use super::commands::Commands;
+use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
-use super::{Due, failure, prompt};
+use super::{Due, asking, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
-use crate::host::dialog::Reply;
+use crate::host::dialog::{Means, Reply};
 use crate::host::{Cx, Ending, Fact, Failure, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
 use crate::json::Object;
@@ -39,7 +44,14 @@ pub struct Session {
     program: String,
     channel: Channel,
     lines: Lines,
-    stage: Stage,
+    pub(super) stage: Stage,
+    /// What of the greeting waits for the settings.
+    pub(super) greeting: Option<Box<RawValue>>,
+    /// What can be set; known when the session is live.
+    pub(super) panel: Option<Panel>,
+    pub(super) configuring: Configuring,
+    pub(super) commands: Commands,
+    pub(super) environment: Environment,
     timer: Option<Timer>,
     /// The end of what it said on stderr.
     said: String,
@@ -63,7 +75,7 @@ pub struct Session {
 
 /// How far the process is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+pub(super) enum Stage {
     /// It starts; `session/new` waits.
     Starting(Ticket),
     /// It takes prompts.
@@ -76,6 +88,13 @@ enum Stage {
     Over,
 }
 
+impl Stage {
+    /// Whether prompts and settings are taken.
+    pub(super) fn is_live(&self) -> bool {
+        *self == Stage::Live
+    }
+}
+
 /// What this version of the program does.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Abilities {
@@ -83,6 +102,8 @@ pub struct Abilities {
     pub lifecycle: bool,
     /// Its requests name their prompts.
     pub markers: bool,
+    /// It tells an answer of the user from none.
+    pub unanswered: bool,
 }
 
 /// Work in the background.
@@ -110,8 +131,9 @@ impl Session {
             session_id: &id,
             setup: &setup,
             resume: false,
-            mode: "default",
-            asks: false,
+            // Settings may say otherwise; they are known when it runs.
+            mode: modes::AUTO,
+            asks: cx.listener.can_ask(Means::Form),
         };
         let command = spawn::command(&start, environment);
         let open = HostDeparture::Open(Target::Process(command));
@@ -125,6 +147,11 @@ impl Session {
             channel,
             lines: Lines::default(),
             stage: Stage::Starting(ticket),
+            greeting: None,
+            panel: None,
+            configuring: Configuring::default(),
+            commands: Commands::default(),
+            environment: environment.clone(),
             timer: Some(timer),
             said: String::new(),
             exit: None,
@@ -237,38 +264,54 @@ impl Session {
     /// The first line of all (Part 2.2).
     fn greet(&mut self, cx: &mut Cx<'_, '_>) {
         let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
-        let request = object! {
+        let mut request = object! {
             "subtype": "initialize",
-            "hooks": object! { "PostToolUse": hook("after-tool") },
+            "hooks": object! {
+                "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
+            },
             "promptSuggestions": false,
             "forwardSubagentText": false,
         };
+        if cx.listener.can_ask(Means::Form) {
+            request.set("supportedDialogKinds", &[asking::FALLBACK]);
+        }
         self.request(cx, Purpose::Initialize, &request);
     }
 
-    /// The process greets back: the session is there.
-    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<(), &str>) {
+    /// The process greets back; its settings are still to come.
+    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<Option<&RawValue>, &str>) {
+        match answer {
+            Ok(greeting) => {
+                self.commands.greeted(greeting);
+                self.greeting = greeting.map(ToOwned::to_owned);
+                let request = object! { "subtype": "get_settings" };
+                self.request(cx, Purpose::Settings, &request);
+            }
+            Err(error) => {
+                let failure = failure::greeting(error);
+                self.gone(cx, &failure);
+                self.leave(cx);
+            }
+        }
+    }
+
+    /// The session is there.
+    pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
         let Stage::Starting(ticket) = self.stage else {
             return;
         };
-        if let Err(error) = answer {
-            let failure = failure::greeting(error);
-            self.gone(cx, &failure);
-            self.leave(cx);
-            return;
-        }
         self.disarm(cx);
         self.stage = Stage::Live;
         cx.answer(Fact::Created {
             ticket,
             session_id: self.id.clone(),
             title: String::new(),
-            options: None,
+            options: self.panel.as_ref().map(Panel::options),
             cwd: self.cwd.clone(),
             about: None,
         });
-        let summary = object! { "subtype": "get_context_usage", "detail": "summary" };
-        self.request(cx, Purpose::Context, &summary);
+        self.tell_commands(cx);
+        self.ask_context(cx);
     }
 
     /// A prompt.
@@ -278,6 +321,7 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.warn_first(cx);
                 self.title(cx, &prompt::words(&content.blocks));
                 return;
             }
@@ -427,6 +471,7 @@ impl Session {
         };
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
         self.withdraw_all(cx);
+        self.drop_settings(cx, &failure::ended());
     }
 
     /// Asks the process to end; kills it when it does not.
@@ -455,6 +500,7 @@ impl Session {
                 let settled = self.turns.backstop(&turn);
                 self.settle(cx, settled, None);
             }
+            Due::Setting(_) => self.setting_due(cx),
             Due::Gone(_) => {
                 self.timer = None;
                 self.kill(cx);
@@ -498,6 +544,7 @@ impl Session {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         self.withdraw_all(cx);
+        self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {
             cx.core.disarm(timer);
         }
@@ -515,7 +562,7 @@ impl Session {
         }
     }
 
-    fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
         for dialog in self.permissions.take_all() {
             self.tell(cx, Fact::Withdrawn { dialog: &dialog });
         }

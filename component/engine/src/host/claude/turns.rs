@@ -24,12 +24,16 @@
 //!
 //! Invariant: every prompt is settled exactly once.
 
+mod steers;
+
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use steers::Steer;
 
 /// The turns of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,6 +51,10 @@ pub struct Turns {
 struct Turn {
     uuid: String,
     phase: Phase,
+    /// Messages into it that have not had their result.
+    steers: Vec<Steer>,
+    /// It has a result, but waits for such a message.
+    answered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -145,6 +153,8 @@ pub struct Owner<'a> {
 /// A state of a command that the process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
+    /// It waits there.
+    Queued,
     /// Taken.
     Started,
     /// Taken back.
@@ -159,6 +169,8 @@ impl Turns {
         self.queue.push(Turn {
             uuid: uuid.to_owned(),
             phase: Phase::Queued,
+            steers: Vec::new(),
+            answered: false,
         });
     }
 
@@ -186,8 +198,11 @@ impl Turns {
     pub fn cancel(&mut self) -> Cancelled {
         let mut cancelled = Cancelled::default();
         self.window.open = true;
-        for turn in core::mem::take(&mut self.queue) {
+        for mut turn in core::mem::take(&mut self.queue) {
             self.window.stopped.insert(turn.uuid.clone());
+            turn.answered = false;
+            let steers = core::mem::take(&mut turn.steers);
+            cancelled.abandoned.extend(self.stop_steers(steers));
             let how = match turn.phase {
                 Phase::Active => {
                     cancelled.running.push(turn.uuid.clone());
@@ -241,6 +256,9 @@ impl Turns {
             }
             return;
         }
+        if self.steer_life(uuid, life) {
+            return;
+        }
         let orphans = &mut self.window.orphans;
         let Some(orphan) = orphans.get_mut(uuid) else {
             return;
@@ -264,7 +282,7 @@ impl Turns {
         let of_prompt = self
             .queue
             .iter()
-            .any(|turn| turn.phase == Phase::Active || uuids.contains(&turn.uuid.as_str()));
+            .any(|turn| turn.phase == Phase::Active || turn.named(uuids));
         if !self.window.open && !of_prompt {
             self.own = true;
         }
@@ -279,7 +297,7 @@ impl Turns {
         stopped.iter().any(|uuid| unsettled(uuid))
             || !orphans.is_empty()
             || uuids.iter().any(|uuid| stopped.contains(*uuid))
-            || uuids.iter().any(|uuid| unsettled(uuid))
+            || self.queue.iter().any(|turn| turn.named(uuids))
     }
 
     /// A model began to answer.
@@ -291,7 +309,7 @@ impl Turns {
 
     /// The process echoes a prompt: what follows is its (W3, W4).
     pub fn echo(&mut self, uuid: &str) -> Vec<Settled> {
-        if !self.queue.iter().any(|turn| turn.uuid == uuid) {
+        if self.steer_echo(uuid) || !self.queue.iter().any(|turn| turn.uuid == uuid) {
             return Vec::new();
         }
         let mut settled = Vec::new();
@@ -302,6 +320,7 @@ impl Turns {
                 Phase::Held if stopped.contains(&turn.uuid) => How::HeldCancelled,
                 Phase::Held => How::HeldResult,
                 Phase::Active if stopped.contains(&turn.uuid) => How::Cancelled,
+                Phase::Active if turn.answered && !turn.waits() => How::HeldResult,
                 _ => return true,
             };
             settled.push(Settled {
@@ -326,7 +345,7 @@ impl Turns {
     /// A result came (O1 to O3).
     pub fn result(&mut self, owner: Owner<'_>) -> Vec<Settled> {
         self.idle_due = true;
-        let named = |turn: &Turn| owner.uuids.contains(&turn.uuid.as_str());
+        let named = |turn: &Turn| turn.named(owner.uuids);
         if self.queue.iter().any(named) {
             let uuids: Vec<String> = self
                 .queue
@@ -345,6 +364,8 @@ impl Turns {
                     self.activate(uuid);
                 }
             }
+            let over = |uuid: &String| !self.still_steered(uuid, owner.uuids);
+            let uuids: Vec<String> = uuids.into_iter().filter(over).collect();
             return self.settle(|turn| uuids.contains(&turn.uuid), owner.background);
         }
         if self.consume_named(owner.uuids) {
@@ -353,7 +374,11 @@ impl Turns {
         if owner.autonomous {
             return self.own_over(owner.background);
         }
-        if self.queue.iter().any(|turn| turn.phase == Phase::Active) {
+        let active = self.queue.iter().find(|turn| turn.phase == Phase::Active);
+        if let Some(uuid) = active.map(|turn| turn.uuid.clone()) {
+            if self.still_steered(&uuid, &[]) {
+                return Vec::new();
+            }
             return self.settle(|turn| turn.phase == Phase::Active, owner.background);
         }
         if self.own {
@@ -460,6 +485,8 @@ impl Turns {
         let stopped = &self.window.stopped;
         drain(&mut self.queue, |turn| match turn.phase {
             Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),
+            Phase::Active if turn.answered && turn.waits() => None,
+            Phase::Active if turn.answered => Some(How::HeldResult),
             Phase::Active if !due => Some(How::NoResult),
             Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),
             Phase::Held => Some(How::HeldResult),
