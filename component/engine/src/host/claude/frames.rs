@@ -176,6 +176,7 @@ impl Session {
         let owner = Owner {
             uuids: &uuids,
             autonomous: AUTONOMOUS.contains(&&*origin.kind),
+            aborted: frame.aborted(),
             background: self.tasks.values().any(|task| task.subagent),
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
@@ -190,6 +191,10 @@ impl Session {
             self.tell(cx, Fact::Usage(usage));
         }
         self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        // The end of a task's report may come in the middle of a stream.
+        if frame.num_turns != Some(0) {
+            self.texts.over();
+        }
         self.shown = false;
         self.api_error = None;
     }
@@ -209,6 +214,9 @@ impl Session {
             ending,
             spent: Some(spent.clone()),
         };
+        if frame.aborted() {
+            return ended(Ending::Cancelled);
+        }
         if frame.is_error {
             let errors = frame.errors.join(", ");
             let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
@@ -243,6 +251,7 @@ impl Session {
                 Some("running") => self.turns.running(),
                 Some("idle") => {
                     let settled = self.turns.idle();
+                    self.texts.over();
                     self.settle(cx, settled, None);
                 }
                 _ => {}
@@ -359,11 +368,11 @@ impl Session {
                 let answer = if failed { Err(error) } else { Ok(()) };
                 self.greeted(cx, answer);
             }
-            Purpose::Interrupt if !failed => {
+            Purpose::Interrupt(cancel) if !failed => {
                 let receipt: Receipt<'_> = part(response.response);
                 if let Some(still) = receipt.still_queued {
                     let still: Vec<&str> = still.iter().map(AsRef::as_ref).collect();
-                    self.turns.receipt(&still);
+                    self.turns.receipt(cancel, &still);
                 }
             }
             Purpose::Context => {
@@ -388,7 +397,7 @@ impl Session {
                     self.named(cx, &title);
                 }
             }
-            Purpose::Interrupt | Purpose::Nothing => {}
+            Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
     }
 }
