@@ -19,8 +19,8 @@ pub enum Purpose {
     Initialize,
     /// How large the context is.
     Context,
-    /// Stop what runs.
-    Interrupt,
+    /// Stop what runs; the cancel's number.
+    Interrupt(u64),
     /// A name for the session.
     Title,
     /// What the settings are, and may be.

@@ -176,6 +176,7 @@ impl Session {
         let owner = Owner {
             uuids: &uuids,
             autonomous: AUTONOMOUS.contains(&&*origin.kind),
+            aborted: frame.aborted(),
             background: self.tasks.values().any(|task| task.subagent),
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
@@ -192,6 +193,10 @@ impl Session {
             self.tell(cx, Fact::Usage(usage));
         }
         self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        // The end of a task's report may come in the middle of a stream.
+        if frame.num_turns != Some(0) {
+            self.texts.over();
+        }
         self.shown = false;
         self.api_error = None;
     }
@@ -211,9 +216,7 @@ impl Session {
             ending,
             spent: Some(spent.clone()),
         };
-        // Stopped without a cancel: by an answer of the user, or for a message of theirs.
-        let aborted = frame.terminal_reason.as_deref();
-        if aborted.is_some_and(|reason| reason.starts_with("aborted_")) {
+        if frame.aborted() {
             return ended(Ending::Cancelled);
         }
         if frame.is_error {
@@ -254,6 +257,7 @@ impl Session {
                 Some("running") => self.turns.running(),
                 Some("idle") => {
                     let settled = self.turns.idle();
+                    self.texts.over();
                     self.settle(cx, settled, None);
                 }
                 _ => {}
@@ -383,11 +387,11 @@ impl Session {
                 };
                 self.greeted(cx, answer);
             }
-            Purpose::Interrupt if !failed => {
+            Purpose::Interrupt(cancel) if !failed => {
                 let receipt: Receipt<'_> = part(response.response);
                 if let Some(still) = receipt.still_queued {
                     let still: Vec<&str> = still.iter().map(AsRef::as_ref).collect();
-                    self.turns.receipt(&still);
+                    self.turns.receipt(cancel, &still);
                 }
             }
             Purpose::Settings => self.settings(cx, response.response),
@@ -418,7 +422,7 @@ impl Session {
                     self.named(cx, &title);
                 }
             }
-            Purpose::Interrupt | Purpose::Nothing => {}
+            Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
     }
 }

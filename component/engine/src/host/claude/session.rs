@@ -221,8 +221,16 @@ impl Session {
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
+                // What it started may hold its pipe for ever.
+                self.disarm(cx);
+                self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
             }
             HostArrival::Ended(_) => {
+                if self.exit.is_none() && matches!(self.stage, Stage::Starting(_) | Stage::Live) {
+                    // It may live on without its pipe.
+                    cx.core
+                        .effect(Effect::Host(self.channel, HostDeparture::Close));
+                }
                 let failure = failure::exited(self.exit.flatten(), &self.said);
                 self.gone(cx, &failure);
             }
@@ -288,8 +296,12 @@ impl Session {
                 self.request(cx, Purpose::Settings, &request);
             }
             Err(error) => {
+                let Stage::Starting(ticket) = self.stage else {
+                    return;
+                };
                 let failure = failure::greeting(error);
-                self.gone(cx, &failure);
+                cx.answer(Fact::Refused { ticket, failure });
+                self.stage = Stage::Ending(None);
                 self.leave(cx);
             }
         }
@@ -375,7 +387,8 @@ impl Session {
             let request = object! { "subtype": "cancel_async_message", "message_uuid": uuid };
             self.request(cx, Purpose::Nothing, &request);
         }
-        self.request(cx, Purpose::Interrupt, &object! { "subtype": "interrupt" });
+        let purpose = Purpose::Interrupt(cancelled.number);
+        self.request(cx, purpose, &object! { "subtype": "interrupt" });
     }
 
     /// What the user said.
@@ -498,26 +511,34 @@ impl Session {
             Due::Backstop { turn, .. } => {
                 self.backstops.remove(&turn);
                 let settled = self.turns.backstop(&turn);
+                self.texts.over();
                 self.settle(cx, settled, None);
             }
             Due::Setting(_) => self.setting_due(cx),
             Due::Gone(_) => {
                 self.timer = None;
-                self.kill(cx);
+                self.lost(cx);
             }
         }
     }
 
-    /// Ends the process at once.
+    /// Ends the process at once, and forgets it.
     pub fn kill(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.stage == Stage::Over {
-            return;
+        if self.stage != Stage::Over {
+            self.lost(cx);
+            self.stage = Stage::Over;
         }
+    }
+
+    /// Waits no longer for the process, or for its pipe.
+    fn lost(&mut self, cx: &mut Cx<'_, '_>) {
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Close));
-        let failure = failure::ended();
+        let failure = match self.exit {
+            Some(code) => failure::exited(code, &self.said),
+            None => failure::ended(),
+        };
         self.gone(cx, &failure);
-        self.stage = Stage::Over;
     }
 
     /// The process is gone, or as good as gone.

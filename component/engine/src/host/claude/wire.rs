@@ -104,6 +104,8 @@ pub struct Frame<'a> {
     /// `result`.
     #[serde(borrow)]
     pub terminal_reason: Text<'a>,
+    /// `result`: none where it only reports of tasks.
+    pub num_turns: Option<u64>,
     /// `result`.
     #[serde(borrow)]
     pub startup_failure_reason: Text<'a>,
@@ -178,6 +180,12 @@ impl<'a> Frame<'a> {
             is_error: bare.is_error.is_some_and(|it| it.get() == "true"),
             ..Frame::default()
         })
+    }
+
+    /// Whether it is the result of work that was interrupted.
+    pub fn aborted(&self) -> bool {
+        let why = self.terminal_reason.as_deref();
+        matches!(why, Some("aborted_streaming" | "aborted_tools"))
     }
 
     /// All prompts that it names.

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Life, Orphan, Phase, Turn, Turns};
+use super::{Life, Orphan, Phase, Settled, Turn, Turns};
 
 /// A message that a turn waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,18 +71,28 @@ impl Turns {
         false
     }
 
-    /// A result came that names these: whether the turn that it ends has messages out
-    /// (S2, S3).
-    pub(super) fn still_steered(&mut self, uuid: &str, uuids: &[&str]) -> bool {
-        if self.window.stopped.contains(uuid) {
-            return false;
+    /// A result came that names these: the turns that it ends, because no message of theirs
+    /// is out any more (S2, S3).
+    pub(super) fn without_steers(&mut self, uuids: &[&str]) -> Vec<String> {
+        let stopped = &self.window.stopped;
+        let mut over = Vec::new();
+        for turn in self.queue.iter_mut().filter(|turn| turn.named(uuids)) {
+            turn.steers.retain(|it| !it.is(uuids));
+            turn.answered = !turn.steers.is_empty() && !stopped.contains(&turn.uuid);
+            if !turn.answered {
+                over.push(turn.uuid.clone());
+            }
         }
-        let Some(turn) = self.queue.iter_mut().find(|turn| turn.uuid == uuid) else {
-            return false;
-        };
-        turn.steers.retain(|it| !it.is(uuids));
-        turn.answered = !turn.steers.is_empty();
-        turn.answered
+        over
+    }
+
+    /// A result that names nothing while a turn runs.
+    pub(super) fn result_of_active(&mut self, background: bool) -> Vec<Settled> {
+        for turn in &mut self.queue {
+            turn.answered |= turn.phase == Phase::Active && !turn.steers.is_empty();
+        }
+        let over = |turn: &Turn| turn.phase == Phase::Active && !turn.answered;
+        self.settle(over, background)
     }
 
     /// The process echoes a message of a turn. Whether it is one.
@@ -124,7 +134,8 @@ impl Turns {
         for Steer { uuid, phase } in steers {
             self.window.stopped.insert(uuid.clone());
             if phase != Out::Echoed {
-                self.window.orphans.insert(uuid.clone(), Orphan::Pending);
+                let pending = Orphan::Pending(self.cancels);
+                self.window.orphans.insert(uuid.clone(), pending);
                 back.push(uuid);
             }
         }
