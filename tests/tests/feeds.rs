@@ -229,3 +229,23 @@ fn given_an_opening_that_comes_after_its_time_when_answered_then_it_is_closed() 
         assert_eq!(scene.answer(turn), None);
     });
 }
+
+/// The room of a feed whose closing is never confirmed is taken all the same, in the end.
+#[test]
+fn given_a_close_that_is_never_answered_when_a_prompt_waits_for_its_room_then_not_for_ever() {
+    each_way(|scene| {
+        let sessions = sessions(scene, 17);
+        for open in &all_running(scene, &sessions[..16]) {
+            complete(scene, open);
+        }
+        scene.desk.host.by_hand("subscription.close");
+        scene.session.clone_from(&sessions[16]);
+        let prompt = scene.prompt("hello");
+        scene.wait(limits::MAKA_READ_MS - 1);
+        assert_eq!(scene.count("subscription.open"), 16);
+        scene.wait(1);
+        scene.open();
+        scene.asked("turn.start");
+        assert_eq!(scene.answer(prompt), None);
+    });
+}

@@ -87,6 +87,9 @@ pub const MAKA_STABLE_MS: u64 = 10_000;
 /// Milliseconds after a loss for which a connection is tried again; then what waits is
 /// answered with an error, so that nobody waits 5 s.
 pub const MAKA_GIVE_UP_MS: u64 = 3_500;
+/// Milliseconds that a lost connection may take to come back before it is told in turns
+/// that run (decision: what is over sooner would only be noise).
+pub const MAKA_OUTAGE_MS: u64 = 1_000;
 /// Recovery attempts of one subscription without a live frame.
 pub const MAKA_RECOVERIES: u64 = 8;
 /// First and longest pause between them, milliseconds; the first attempt has none.
@@ -102,6 +105,11 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
 /// that lives; then the feed is had anew.
 pub const MAKA_READ_MS: u64 = 15_000;
+/// Milliseconds that `session.create` may take on a connection that lives (decision).
+pub const MAKA_CREATE_MS: u64 = 30_000;
+/// Milliseconds that `turn.start` may take on a connection that lives (decision: as a Stop);
+/// then it is asked what became of it, as after a lost connection.
+pub const MAKA_START_MS: u64 = 30_000;
 /// Milliseconds that `turn.message.submit` may take.
 pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.

@@ -250,6 +250,20 @@ impl Calls {
             .collect()
     }
 
+    /// An opening of this session that is still waited for counts as this one from now on;
+    /// whether there is any.
+    pub fn reopen(&mut self, key: SessionKey, number: u64) -> bool {
+        let waiting = self.waiting.iter_mut().map(|waiting| &mut waiting.call);
+        let mut all = self.flight.values_mut().chain(waiting);
+        all.any(|call| match &mut call.purpose {
+            Purpose::Open { session, feed } if *session == key && call.timer.is_some() => {
+                *feed = number;
+                true
+            }
+            _ => false,
+        })
+    }
+
     /// Feeds that the Host may hold besides those that are known to be open.
     pub fn feeds(&self) -> u64 {
         let waiting = self.waiting.iter().map(|waiting| &waiting.call);

@@ -76,7 +76,7 @@ impl Maka {
             op::CREATE,
             input,
             Purpose::Create { ticket, session_id },
-            None,
+            Some(limits::MAKA_CREATE_MS),
         );
     }
 
@@ -228,7 +228,8 @@ impl Maka {
         };
         let ticket = listing.ticket;
         self.listings.insert(ticket, listing);
-        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, None);
+        let timeout = Some(limits::MAKA_READ_MS);
+        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, timeout);
     }
 
     pub(super) fn listed(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, answer: Answer<'_>) {

@@ -255,8 +255,16 @@ impl Maka {
         }
     }
 
-    /// Opens the feed as soon as the Host has room for it.
+    /// Opens the feed as soon as the Host has room for it. One that is on its way for
+    /// somebody who does not want it any more serves as well.
     pub(super) fn open(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        if let Some(attached) = self.feeds.get_mut(&key)
+            && self.calls.reopen(key, attached.number + 1)
+        {
+            attached.number += 1;
+            attached.feed = Feed::Opening;
+            return;
+        }
         if self.take_slot(cx, key) {
             self.open_now(cx, key);
         }
@@ -373,7 +381,9 @@ impl Maka {
     fn unsubscribe(&mut self, cx: &mut Cx<'_, '_>, subscription: &str) {
         if self.link.ready().is_some() {
             let input = object! { "subscriptionId": subscription };
-            self.call(cx, op::CLOSE, input, Purpose::Leave, None);
+            // One that waits for its room does not wait for ever.
+            let timeout = Some(limits::MAKA_READ_MS);
+            self.call(cx, op::CLOSE, input, Purpose::Leave, timeout);
         }
     }
 

@@ -316,6 +316,7 @@ impl Maka {
             probe: None,
         };
         self.link.lost_at = None;
+        self.outage_ends(cx);
         cx.core
             .note(Level::Info, "connected to the Maka Runtime Host");
     }
@@ -416,6 +417,9 @@ impl Maka {
             }
         }
         self.feeds_lost(cx);
+        if was_ready {
+            self.outage_begins(cx);
+        }
         let sentence = "The connection to the Maka Runtime Host was lost and did not come back.";
         self.try_again(cx, failure::connect("connection_lost", sentence));
     }
@@ -464,6 +468,7 @@ impl Maka {
     fn refuse_waiting(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
         self.link.lost_at = None;
         self.link.attempts = 0;
+        self.outage_ends(cx);
         for call in self.calls.hopeless() {
             if let Some(timer) = call.timer {
                 cx.core.disarm(timer);
@@ -495,6 +500,7 @@ impl Maka {
             cx.core.effect(Effect::Host(channel, HostDeparture::Close));
         }
         self.leave_state(cx);
+        self.outage_ends(cx);
     }
 
     fn leave_state(&mut self, cx: &mut Cx<'_, '_>) {
