@@ -249,3 +249,29 @@ fn given_a_close_that_is_never_answered_when_a_prompt_waits_for_its_room_then_no
         assert_eq!(scene.answer(prompt), None);
     });
 }
+
+/// One that was refused does not take the place of one that waits for a feed to be closed.
+#[test]
+fn given_a_refused_prompt_when_another_waits_for_a_feed_that_is_closed_then_it_gets_it() {
+    each_way(|scene| {
+        let sessions = sessions(scene, 18);
+        let open = all_running(scene, &sessions[..16]);
+        scene.session.clone_from(&sessions[16]);
+        let refused = scene.prompt("hello");
+        assert!(scene.answer(refused).is_some());
+        scene.desk.host.by_hand("subscription.close");
+        look_at(scene, &open[0]);
+        scene.close();
+        let asked = scene.asked("turn.stop");
+        let stopped = scene.told(&open[0].turn, "cancelled");
+        scene.result(&asked, &stopped);
+        scene.session.clone_from(&sessions[17]);
+        let waits = scene.prompt("hello");
+        assert_eq!(scene.answer(waits), None, "a feed is being closed");
+        let asked = scene.asked("subscription.close");
+        scene.result(&asked, &json!({ "subscriptionId": "feed-1" }));
+        scene.open();
+        scene.asked("turn.start");
+        assert_eq!(scene.answer(waits), None);
+    });
+}

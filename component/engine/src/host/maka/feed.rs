@@ -397,15 +397,20 @@ impl Maka {
         if let Some(turn) = &mut attached.turn {
             turn.reread();
         }
-        if let Feed::Pausing { timer } = core::mem::replace(&mut attached.feed, Feed::None) {
+        let before = core::mem::replace(&mut attached.feed, Feed::None);
+        if let Feed::Pausing { timer } = before {
             cx.core.disarm(timer);
         }
+        let queued = matches!(before, Feed::Queued);
         if let Some(timer) = attached.proving.take() {
             cx.core.disarm(timer);
         }
         if let Some(subscription) = attached.subscription.take() {
             self.subscriptions.remove(&subscription);
             self.unsubscribe(cx, &subscription);
+        }
+        if queued {
+            self.leave_queue(key);
         }
     }
 
@@ -561,9 +566,7 @@ impl Maka {
         };
         let failure = attached.stop_failure.take();
         self.detach(cx, key);
-        if let Some(attached) = self.feeds.remove(&key) {
-            self.skills.remove(&attached.session_id);
-        }
+        self.feeds.remove(&key);
         self.changed.remove(&key);
         let _fine = cx.tell(key, crate::host::Fact::Closed { ticket, failure });
     }

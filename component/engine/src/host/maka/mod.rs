@@ -249,7 +249,14 @@ impl Maka {
                 dialog,
                 reply,
             } => self.reply(cx, session, &dialog, &reply),
-            Command::Close { session, ticket } => self.close(cx, session, ticket),
+            Command::Close {
+                session,
+                session_id,
+                ticket,
+            } => {
+                self.forget_skills(&session_id);
+                self.close(cx, session, ticket);
+            }
             Command::Configure {
                 ticket,
                 session,
