@@ -115,8 +115,37 @@ pub struct Crowd<C> {
     /// Bytes that the editor got.
     got: u64,
     asked: u64,
-    said: BTreeMap<String, Digest>,
+    heard: Heard,
     answers: BTreeMap<u64, Value>,
+}
+
+/// What an editor was told.
+#[derive(Default)]
+pub struct Heard(BTreeMap<String, Digest>);
+
+impl Heard {
+    /// What was said in this session.
+    pub fn of(&self, session: &str) -> Option<Digest> {
+        self.0.get(session).copied()
+    }
+
+    /// One line; gives it back if it is an answer.
+    ///
+    /// # Panics
+    /// When it is not ACP.
+    pub fn line(&mut self, line: &str) -> Option<Value> {
+        let message: Message<'_> = serde_json::from_str(line).expect("ACP");
+        match (message.id, message.params) {
+            (Some(_), _) => return serde_json::from_str(line).ok(),
+            (None, Some(params)) if params.update.kind == "agent_message_chunk" => {
+                let text = params.update.content.expect("a chunk has content").text;
+                let said = self.0.entry(params.session_id.to_owned()).or_default();
+                said.add(&text);
+            }
+            _ => {}
+        }
+        None
+    }
 }
 
 /// As much of a message as is looked at.
@@ -156,7 +185,7 @@ impl<C: Carrier> Crowd<C> {
             now: 0,
             got: 0,
             asked: 0,
-            said: BTreeMap::new(),
+            heard: Heard::default(),
             answers: BTreeMap::new(),
         };
         crowd.call(Vec::new());
@@ -222,7 +251,7 @@ impl<C: Carrier> Crowd<C> {
 
     /// Whether the editor got of this session exactly what the Host said.
     pub fn whole(&self, session: &str) -> bool {
-        self.said.get(session) == Some(&self.host.said(session))
+        self.heard.of(session) == Some(self.host.said(session))
     }
 
     fn host_says(&mut self, bytes: &mut Vec<u8>) {
@@ -252,19 +281,10 @@ impl<C: Carrier> Crowd<C> {
         self.got += bytes.len() as u64;
         let lines = std::str::from_utf8(bytes).expect("messages are UTF-8");
         for line in lines.lines() {
-            let message: Message<'_> = serde_json::from_str(line).expect("ACP");
-            match (message.id, message.params) {
-                (Some(id), _) => {
-                    let answer = serde_json::from_str(line).expect("ACP");
-                    let earlier = self.answers.insert(id, answer);
-                    assert!(earlier.is_none(), "two answers: {line}");
-                }
-                (None, Some(params)) if params.update.kind == "agent_message_chunk" => {
-                    let text = params.update.content.expect("a chunk has content").text;
-                    let said = self.said.entry(params.session_id.to_owned()).or_default();
-                    said.add(&text);
-                }
-                _ => {}
+            if let Some(answer) = self.heard.line(line) {
+                let id = answer["id"].as_u64().expect("an id of ours");
+                let earlier = self.answers.insert(id, answer);
+                assert!(earlier.is_none(), "two answers: {line}");
             }
         }
     }
