@@ -79,7 +79,7 @@ fn given_an_answer_that_traps_when_given_back_then_its_question_is_refused() {
             &words::request("permission"),
         );
         let root = scene.told(&turn, "running");
-        let line = scene.root_line(&root, &[asked.clone()]);
+        let line = scene.root_line(&root, std::slice::from_ref(&asked));
         scene.says([line]);
         let waits = scene.asked("interaction.query");
         scene.result(&waits, &asked);
