@@ -40,21 +40,22 @@ fn given_a_hundred_sessions_when_each_has_its_turn_then_memory_stays_below_100_m
     assert_eq!(editor.end(), Some(0));
 }
 
-/// A turn of so many messages of 8 MiB each, between tools.
+/// A turn of so many messages of 6 MiB each, between tools. Its pieces are so short that what
+/// the editor gets is four times as much.
 fn flood(messages: usize) -> serde_json::Value {
-    let message = json!({ "text": "0123456789abcdef".repeat(256), "repeat": 2_048 });
+    let message = json!({ "text": "0123456789abcdef".repeat(8), "repeat": 49_152 });
     let tool = json!({ "tool": "Read", "args": {} });
     let steps: Vec<_> = (0..messages)
         .flat_map(|_| [message.clone(), tool.clone()])
         .collect();
-    json!({ "chunk": 4_096, "plays": [{ "steps": steps }] })
+    json!({ "chunk": 128, "plays": [{ "steps": steps }] })
 }
 
-/// The Host says 40 MiB; nothing of it is read before the turn is over there.
+/// The Host says 24 MiB; nothing of it is read before the turn is over there.
 #[test]
 fn given_an_editor_that_does_not_read_when_the_host_floods_then_memory_is_bounded_and_all_arrives_once()
  {
-    let host = Host::playing(Some(&flood(5).to_string()));
+    let host = Host::playing(Some(&flood(4).to_string()));
     let mut editor = Editor::start(&["--maka-socket", &host.socket(), "--log", "off"]);
     let session = editor.session();
     editor.stop_reading();
@@ -65,7 +66,7 @@ fn given_an_editor_that_does_not_read_when_the_host_floods_then_memory_is_bounde
     let answer = editor.answer_within(prompt, LONG);
     assert_eq!(answer["result"], json!({ "stopReason": "end_turn" }));
     let text = editor.text_of(&session);
-    assert_eq!(text.len(), 40 << 20);
+    assert_eq!(text.len(), 24 << 20);
     assert!(
         text.as_bytes()
             .chunks(16)
@@ -85,7 +86,7 @@ fn given_an_editor_that_does_not_read_when_the_host_floods_then_memory_is_bounde
 #[test]
 fn given_an_editor_that_does_not_read_when_it_cancels_then_the_host_stops_and_the_answer_waits_for_it()
  {
-    let mut script = flood(3);
+    let mut script = flood(2);
     script["plays"][0]["steps"]
         .as_array_mut()
         .expect("steps")
@@ -96,7 +97,7 @@ fn given_an_editor_that_does_not_read_when_it_cancels_then_the_host_stops_and_th
     editor.stop_reading();
     let prompt = editor.prompt(&session, "go");
     let mut watcher = Watcher::of(&host, &session);
-    watcher.text_reaches(24 << 20);
+    watcher.text_reaches(12 << 20);
     editor.tell("session/cancel", json!({ "sessionId": session }));
     assert_eq!(watcher.turn_over(), "cancelled");
     editor.read_again();
