@@ -146,6 +146,9 @@ pub const MAKA_ASIDE_PAGES: u64 = 8;
 /// Skills that are offered in a session.
 pub const MAKA_SKILLS: usize = 512;
 
+/// Bytes from the end of a message that are kept to be compared with pieces that come again;
+/// what comes before is kept as digests (decision: memory is not to grow with a turn's text).
+pub const MESSAGE_KEPT: u64 = 64 << 10;
 /// UTF-16 units shown for one tool.
 pub const TOOL_UNITS: u64 = 65_536;
 /// Chunks of output and progress kept for one tool.
