@@ -28,7 +28,7 @@ fn given_a_session_that_is_never_made_when_its_time_is_over_then_the_outcome_is_
         let params = json!({ "cwd": CWD, "mcpServers": [] });
         let id = scene.desk.request("session/new", &params);
         scene.settle();
-        let answer = answered_at(scene, id, limits::MAKA_CREATE_MS);
+        let answer = answered_at(scene, id, limits::MAKA_FIRST_MS);
         let made = scene.asked("session.create").input["sessionId"].clone();
         assert!(answer.contains("session.create"), "{answer}");
         assert!(answer.contains(made.as_str().unwrap()), "{answer}");
@@ -47,7 +47,7 @@ fn given_a_list_or_a_load_that_is_never_answered_when_its_time_is_over_then_told
         ] {
             let id = scene.desk.request(method, &params);
             scene.settle();
-            let answer = answered_at(scene, id, limits::MAKA_READ_MS);
+            let answer = answered_at(scene, id, limits::MAKA_FIRST_MS);
             assert!(answer.contains("session.catalog.query"), "{answer}");
         }
     });

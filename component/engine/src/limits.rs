@@ -105,11 +105,12 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
 /// that lives; then the feed is had anew.
 pub const MAKA_READ_MS: u64 = 15_000;
-/// Milliseconds that `session.create` may take on a connection that lives (decision).
-pub const MAKA_CREATE_MS: u64 = 30_000;
 /// Milliseconds that `turn.start` may take on a connection that lives (decision: as a Stop);
 /// then it is asked what became of it, as after a lost connection.
 pub const MAKA_START_MS: u64 = 30_000;
+/// Milliseconds until a new session, a listing or a look at a session is given up (decision):
+/// the Host may first have to become ready. Maka's own adapter waits for ever.
+pub const MAKA_FIRST_MS: u64 = MAKA_READY_MS + MAKA_READ_MS;
 /// Milliseconds that `turn.message.submit` may take.
 pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.

@@ -1,6 +1,7 @@
 //! The Host side. A Host module turns its wire into facts and takes commands; nothing
 //! else crosses. No ACP version is known here.
 
+pub mod claude;
 pub mod dialog;
 pub mod maka;
 

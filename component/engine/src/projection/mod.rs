@@ -15,12 +15,14 @@ mod fact;
 mod live;
 mod message;
 pub mod path;
+mod report;
 mod tool;
 mod update;
 pub mod utf16;
 
 pub use ask::{AskStatus, Asking};
 pub use fact::{Call, Change, Details, End, Outcome, Place, Stream, ToolFact, ToolKind};
+pub use report::{Report, Shown};
 pub use update::{Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard, Update};
 
 use alloc::borrow::ToOwned;

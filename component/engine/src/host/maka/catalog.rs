@@ -76,7 +76,8 @@ impl Maka {
             op::CREATE,
             input,
             Purpose::Create { ticket, session_id },
-            Some(limits::MAKA_CREATE_MS),
+            // Maka's own adapter waits for ever; a lost answer would hang the editor.
+            Some(limits::MAKA_FIRST_MS),
         );
     }
 
@@ -228,7 +229,7 @@ impl Maka {
         };
         let ticket = listing.ticket;
         self.listings.insert(ticket, listing);
-        let timeout = Some(limits::MAKA_READ_MS);
+        let timeout = Some(limits::MAKA_FIRST_MS);
         self.call(cx, op::CATALOG, input, Purpose::List { ticket }, timeout);
     }
 

@@ -92,7 +92,7 @@ impl Maka {
             configuration: None,
         };
         self.loads.insert(ticket, load);
-        let timeout = Some(limits::MAKA_READ_MS);
+        let timeout = Some(limits::MAKA_FIRST_MS);
         self.call(cx, op::CATALOG, input, Purpose::Look { ticket }, timeout);
     }
 

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use super::current::{Delta, Frame, kind};
 use super::surrogates;
-use crate::json;
+use crate::{json, scan};
 
 /// Messages that can grow by turns and still be read fast.
 const MESSAGES: usize = 8;
@@ -104,9 +104,9 @@ impl Message {
 
     /// What the line adds to this message, if that is what it does.
     fn piece<'a>(&self, line: &'a [u8]) -> Option<Piece<'a>> {
-        let rest = line.strip_prefix(self.head.as_bytes())?;
+        let rest = scan::after(line, self.head.as_bytes())?;
         let (sequence, rest) = number(rest)?;
-        let rest = rest.strip_prefix(self.middle.as_bytes())?;
+        let rest = scan::after(rest, self.middle.as_bytes())?;
         let (start_offset, rest) = number(rest)?;
         let text = text(rest.strip_prefix(br#","text":"#)?.strip_suffix(b"}}")?)?;
         Some(Piece {
