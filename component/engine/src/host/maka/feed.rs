@@ -379,7 +379,8 @@ impl Maka {
     }
 
     fn unsubscribe(&mut self, cx: &mut Cx<'_, '_>, subscription: &str) {
-        if self.link.ready().is_some() {
+        // At the end it goes with the connection.
+        if self.link.ready().is_some() && !self.ended {
             let input = object! { "subscriptionId": subscription };
             // One that waits for its room does not wait for ever.
             let timeout = Some(limits::MAKA_READ_MS);

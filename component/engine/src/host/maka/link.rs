@@ -404,7 +404,11 @@ impl Maka {
                 "the connection to the Maka Runtime Host was lost",
             );
         }
-        for call in self.calls.lost() {
+        let (calls, timers) = self.calls.lost();
+        for timer in timers {
+            cx.core.disarm(timer);
+        }
+        for call in calls {
             if let Some(timer) = call.timer {
                 cx.core.disarm(timer);
             }
@@ -480,7 +484,10 @@ impl Maka {
 
     /// At the end: refuses everything that waits or is on its way.
     pub(super) fn refuse_all(&mut self, cx: &mut Cx<'_, '_>) {
-        let mut calls = self.calls.lost();
+        let (mut calls, timers) = self.calls.lost();
+        for timer in timers {
+            cx.core.disarm(timer);
+        }
         calls.extend(self.calls.hopeless());
         for call in calls {
             if let Some(timer) = call.timer {
