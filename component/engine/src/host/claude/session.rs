@@ -44,6 +44,8 @@ pub struct Session {
     /// The end of what it said on stderr.
     said: String,
     exit: Option<Option<i32>>,
+    /// Its output is left with it, because the editor is slow.
+    paused: bool,
     pub(super) control: Control,
     pub(super) can: Abilities,
     pub(super) turns: Turns,
@@ -128,6 +130,7 @@ impl Session {
             timer: Some(timer),
             said: String::new(),
             exit: None,
+            paused: false,
             control: Control::default(),
             can: Abilities::default(),
             turns: Turns::default(),
@@ -194,12 +197,22 @@ impl Session {
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
+                self.outlived(cx);
             }
             HostArrival::Ended(_) => {
                 let failure = failure::exited(self.exit.flatten(), &self.said);
                 self.gone(cx, &failure);
             }
             HostArrival::Response(..) | HostArrival::Drained(_) => {}
+        }
+    }
+
+    /// It exited, and its output has not ended: something that it left running may hold the
+    /// pipe for ever.
+    fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
+        if matches!(self.stage, Stage::Starting(_) | Stage::Live) {
+            self.disarm(cx);
+            self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
         }
     }
 
@@ -387,6 +400,7 @@ impl Session {
 
     /// Reads on, or leaves bytes with the process while the editor is slow (rule R7).
     pub fn read(&mut self, cx: &mut Cx<'_, '_>, on: bool) {
+        self.paused = !on;
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
     }
@@ -457,7 +471,17 @@ impl Session {
             }
             Due::Gone(_) => {
                 self.timer = None;
-                self.kill(cx);
+                match (&self.stage, self.exit) {
+                    // What it said last is still to be read.
+                    (Stage::Live, Some(_)) if self.paused => self.outlived(cx),
+                    (Stage::Starting(_) | Stage::Live, Some(code)) => {
+                        cx.core
+                            .effect(Effect::Host(self.channel, HostDeparture::Close));
+                        let failure = failure::exited(code, &self.said);
+                        self.gone(cx, &failure);
+                    }
+                    _ => self.kill(cx),
+                }
             }
         }
     }
