@@ -3,13 +3,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 /// The promise: an answer, or a clean end, within this time.
-const PROMISE: Duration = Duration::from_secs(5);
+pub const PROMISE: Duration = Duration::from_secs(5);
 
 pub struct Editor {
     child: Child,
@@ -17,6 +18,8 @@ pub struct Editor {
     /// Dropping it closes the reading end, which closes stdout.
     lines: Option<Receiver<Value>>,
     closing: Option<std::os::unix::net::UnixStream>,
+    /// Held while a line is taken.
+    gate: Arc<Mutex<()>>,
     heard: Vec<Value>,
     next_id: u64,
 }
@@ -24,10 +27,15 @@ pub struct Editor {
 impl Editor {
     /// Starts the program and says hello.
     pub fn start(words: &[&str]) -> Editor {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_host-runner"));
+        Editor::of(program.args(words))
+    }
+
+    /// Starts this program, in this environment, and says hello.
+    pub fn of(program: &mut Command) -> Editor {
         // stdout is one end of a socket pair, so that a test can close it while a thread reads.
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("a pair");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_host-runner"))
-            .args(words)
+        let mut child = program
             .env_remove("AIRLOCK_HOST")
             .env_remove("AIRLOCK_LOG")
             .stdin(Stdio::piped())
@@ -37,9 +45,12 @@ impl Editor {
         let stdin = child.stdin.take();
         let (told, lines) = channel();
         let reading = ours.try_clone().expect("a second handle");
+        let gate = Arc::new(Mutex::new(()));
+        let taking = Arc::clone(&gate);
         thread::spawn(move || {
             for line in BufReader::new(reading).lines() {
                 let Ok(line) = line else { return };
+                drop(taking.lock());
                 let message = serde_json::from_str(&line).expect("stdout carries ACP only");
                 if told.send(message).is_err() {
                     return;
@@ -52,6 +63,7 @@ impl Editor {
             stdin,
             lines,
             closing,
+            gate,
             heard: Vec::new(),
             next_id: 1,
         };
@@ -62,7 +74,11 @@ impl Editor {
     }
 
     pub fn session(&mut self) -> String {
-        let id = self.ask("session/new", json!({ "cwd": "/tmp", "mcpServers": [] }));
+        self.session_in("/tmp")
+    }
+
+    pub fn session_in(&mut self, cwd: &str) -> String {
+        let id = self.ask("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
         let answer = self.answer(id);
         answer["result"]["sessionId"]
             .as_str()
@@ -89,7 +105,7 @@ impl Editor {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    fn send(&mut self, message: &Value) {
+    pub fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         writeln!(stdin, "{message}").expect("the program reads");
     }
@@ -112,7 +128,18 @@ impl Editor {
         });
     }
 
-    fn wait(&mut self, bound: Duration, wanted: impl Fn(&Value) -> bool) -> Value {
+    /// Who holds this keeps the editor from reading on.
+    pub fn gate(&self) -> Arc<Mutex<()>> {
+        Arc::clone(&self.gate)
+    }
+
+    /// The program.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The first message that is wanted.
+    pub fn wait(&mut self, bound: Duration, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(known) = self.heard.iter().find(|message| wanted(message)) {
             return known.clone();
         }
