@@ -1,7 +1,7 @@
 // node run.mjs --agent PROGRAM --claude EXECUTABLE --runs FOLDER [SCENARIO...]
 // Plays the scenarios through the agent with the real Claude Code and prints a table: equal to
 // the recording, or which of the differences that differences.json lists with reasons. A
-// difference that is not listed fails. Recordings are in ../recordings/claude, reduced.
+// difference that is not listed fails. Recordings are in ../recordings/claude/seen, reduced.
 import fs from "node:fs";
 import { startModel } from "./model.mjs";
 import { diff, reduce } from "./parity.mjs";
@@ -15,7 +15,7 @@ const option = (name) => {
 const [agent, claude, runs] = ["agent", "claude", "runs"].map(option);
 const names = words.length ? words : Object.keys(scenarios);
 const listed = JSON.parse(fs.readFileSync(new URL("./differences.json", import.meta.url), "utf8"));
-const recordings = new URL("../recordings/claude/", import.meta.url);
+const recordings = new URL("../recordings/claude/seen/", import.meta.url);
 
 let unlisted = 0;
 for (const name of names) {

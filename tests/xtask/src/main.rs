@@ -7,6 +7,7 @@
 mod claude;
 mod clients;
 mod mutate;
+mod planted;
 mod run;
 
 use std::process::ExitCode;
@@ -24,7 +25,8 @@ cargo xtask COMMAND
   clients       real ACP clients against the program (needs npm and python3 with venv)
   claude        the real Claude Code behind the program, compared with recordings (needs npm and
                 node; `--claude PATH` takes that executable; scenarios may be named)
-  mutate        remove one rule after the other and show which test notices
+  mutate        remove one rule after the other and show which test notices; plant bugs that
+                only every order of events shows (`--alone` runs all other tests with each)
   bench         the table of speed and memory (needs valgrind for the instruction counts)
 ";
 
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
         "twins" => twins(&rest),
         "clients" => clients::run(),
         "claude" => claude::run(&rest),
-        "mutate" => mutate::run(),
+        "mutate" => mutate::run(&rest),
         "bench" => bench(&rest),
         _ => {
             print!("{HELP}");
