@@ -11,6 +11,7 @@ pub mod names;
 pub mod oracle;
 pub mod recorded_host;
 pub mod recording;
+pub mod scripted_cli;
 pub mod scripted_host;
 
 pub use desk::{Absent, Cut, Desk, Peer};

@@ -41,6 +41,22 @@ pub const CLAUDE_LEAVING_MS: u64 = 2_000;
 pub const CLAUDE_DIAGNOSTIC: u64 = 2 << 10;
 /// Characters of a prompt from which a title is made.
 pub const CLAUDE_TITLE_CONTEXT: u64 = 1_000;
+/// Milliseconds until a setting that the process does not answer has failed (decision).
+pub const CLAUDE_SETTING_MS: u64 = 30_000;
+/// Things to remember of one permission (Claude adapter, section 10).
+pub const CLAUDE_UPDATES: u64 = 100;
+/// Rules of one of them.
+pub const CLAUDE_UPDATE_RULES: u64 = 100;
+/// Folders of one of them.
+pub const CLAUDE_UPDATE_FOLDERS: u64 = 100;
+/// Characters (UTF-16 units) of a rule's tool.
+pub const CLAUDE_UPDATE_TOOL: u64 = 512;
+/// Likewise of what a rule says of it.
+pub const CLAUDE_UPDATE_RULE: u64 = 10_000;
+/// Likewise of a folder.
+pub const CLAUDE_UPDATE_FOLDER: u64 = 4_096;
+/// Likewise of a skill that is not to be asked about again.
+pub const CLAUDE_SKILL_RULE: u64 = 1_000;
 /// Characters of a title.
 pub const CLAUDE_TITLE: u64 = 256;
 

@@ -24,6 +24,11 @@ pub trait Peer {
 
     /// The engine closed its end.
     fn closed(&mut self);
+
+    /// Whether it ends when it is asked to.
+    fn obeys(&self) -> bool {
+        true
+    }
 }
 
 impl Peer for RecordedHost {

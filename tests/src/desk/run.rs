@@ -193,7 +193,9 @@ impl<P: Peer> Desk<P> {
             }
             HostDeparture::Finish | HostDeparture::Terminate => {
                 self.host.closed();
-                if let Some(wire) = self.wires.get_mut(&channel) {
+                if self.host.obeys()
+                    && let Some(wire) = self.wires.get_mut(&channel)
+                {
                     wire.ending = Some(Ending::Eof);
                 }
             }

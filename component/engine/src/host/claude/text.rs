@@ -26,6 +26,8 @@ struct Stream {
     blocks: Vec<Streamed>,
     /// Text of a stream that broke off, which the next one may say again.
     broken: Vec<Streamed>,
+    /// The message streamed to its end: the next one is another.
+    complete: bool,
     /// Something was dropped: the rest of the block comes from its whole copy.
     latched: bool,
 }
@@ -70,6 +72,7 @@ impl Texts {
             }
             "message_stop" => {
                 stream.broken.clear();
+                stream.complete = true;
                 None
             }
             "content_block_start" => {
@@ -105,33 +108,49 @@ impl Texts {
         fallback: &str,
     ) -> Vec<Piece<'a>> {
         let stream = self.0.entry(key.to_owned()).or_default();
-        let mut streamed = core::mem::take(&mut stream.blocks).into_iter();
+        let mut streamed = core::mem::take(&mut stream.blocks);
         stream.latched = false;
         stream.broken.clear();
         if dropped {
             return Vec::new();
         }
-        let id = message.id.as_deref().unwrap_or(fallback);
         let mut pieces = Vec::new();
         for block in message.blocks() {
             let Some((thought, _)) = said(&block) else {
                 continue;
             };
             let text = if thought { block.thinking } else { block.text };
-            let known = streamed.find(|it| it.thought == thought && text.starts_with(&it.text));
+            let mut known = streamed.iter();
+            let known = known.position(|it| it.thought == thought && text.starts_with(&it.text));
+            let mut id = message.id.as_deref();
             let rest = match known {
-                Some(known) => cut(text, known.text.len()),
+                Some(at) => {
+                    // The blocks before it have no copy here.
+                    let known = streamed.drain(..=at).next_back();
+                    id = id.or(Some(&stream.message_id));
+                    cut(text, known.map_or(0, |known| known.text.len()))
+                }
                 None => text,
             };
             if !rest.is_empty() {
                 pieces.push(Piece {
                     speaker: speaker(thought),
-                    message_id: id.to_owned(),
+                    message_id: id.unwrap_or(fallback).to_owned(),
                     text: rest,
                 });
             }
         }
         pieces
+    }
+
+    /// A turn is over: what streams from here on belongs to nothing before it.
+    pub fn over(&mut self) {
+        if let Some(stream) = self.0.get_mut(MAIN) {
+            *stream = Stream {
+                latched: stream.latched,
+                ..Stream::default()
+            };
+        }
     }
 
     /// A subagent is done.
@@ -142,7 +161,18 @@ impl Texts {
 
 impl Stream {
     fn begin(&mut self, id: &str) {
-        self.broken = core::mem::take(&mut self.blocks);
+        let before = core::mem::take(&mut self.blocks);
+        // Only what broke off is said again, and may break off again before it is all said.
+        if core::mem::take(&mut self.complete) {
+            self.broken.clear();
+        } else {
+            for block in before {
+                let same = |it: &Streamed| it.index == block.index && it.thought == block.thought;
+                if !self.broken.iter().any(same) {
+                    self.broken.push(block);
+                }
+            }
+        }
         self.message_id = id.to_owned();
         self.latched = false;
     }

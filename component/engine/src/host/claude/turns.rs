@@ -12,7 +12,7 @@
 //! | W3 | a running turn is cancelled at its result, else at idle, at the next echo, after 30 s |
 //! | W4 | the next prompt's echo closes the window |
 //! | W5 | a request that does not belong to the stopped work closes it, if requests name theirs |
-//! | H1 | it belongs while the stopped turn has not reported |
+//! | H1 | it belongs while the stopped turn, or what Claude did by itself, has not ended |
 //! | H2 | it belongs while a result of an abandoned prompt is due |
 //! | H3 | it belongs if it names a stopped prompt |
 //! | H4 | it belongs if it names a prompt that is not over |
@@ -24,12 +24,16 @@
 //!
 //! Invariant: every prompt is settled exactly once.
 
+mod steers;
+
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use steers::Steer;
 
 /// The turns of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +44,8 @@ pub struct Turns {
     own: bool,
     /// A result came, and the idle that belongs to it has not.
     idle_due: bool,
+    /// How often the editor cancelled.
+    cancels: u64,
     window: Window,
 }
 
@@ -47,6 +53,10 @@ pub struct Turns {
 struct Turn {
     uuid: String,
     phase: Phase,
+    /// Messages into it that have not had their result.
+    steers: Vec<Steer>,
+    /// It has a result, but waits for such a message.
+    answered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,14 +79,16 @@ struct Window {
     open: bool,
     /// The prompts that were cancelled.
     stopped: BTreeSet<String>,
-    /// Of these, the abandoned ones whose result may still come.
+    /// What Claude did by itself was cancelled, and is not over.
+    own: bool,
+    /// Of the prompts, the abandoned ones whose result may still come.
     orphans: BTreeMap<String, Orphan>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Orphan {
-    /// The process may have it, or not.
-    Pending,
+    /// The process may have it, or not; abandoned by this cancel.
+    Pending(u64),
     /// The process works on it.
     Started,
     /// It was cancelled after it had started.
@@ -129,6 +141,8 @@ pub struct Cancelled {
     pub abandoned: Vec<String>,
     /// Still running: to be settled after 30 s at the latest.
     pub running: Vec<String>,
+    /// Which cancel this is.
+    pub number: u64,
 }
 
 /// What a result says of whose it is.
@@ -138,6 +152,8 @@ pub struct Owner<'a> {
     pub uuids: &'a [&'a str],
     /// It came of something else than a prompt.
     pub autonomous: bool,
+    /// It is of work that was interrupted.
+    pub aborted: bool,
     /// Subagents still run in the background.
     pub background: bool,
 }
@@ -145,6 +161,8 @@ pub struct Owner<'a> {
 /// A state of a command that the process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
+    /// It waits there.
+    Queued,
     /// Taken.
     Started,
     /// Taken back.
@@ -159,6 +177,8 @@ impl Turns {
         self.queue.push(Turn {
             uuid: uuid.to_owned(),
             phase: Phase::Queued,
+            steers: Vec::new(),
+            answered: false,
         });
     }
 
@@ -188,17 +208,27 @@ impl Turns {
 
     /// The editor cancels (W1, W2).
     pub fn cancel(&mut self) -> Cancelled {
-        let mut cancelled = Cancelled::default();
+        self.cancels += 1;
+        let mut cancelled = Cancelled {
+            number: self.cancels,
+            ..Cancelled::default()
+        };
         self.window.open = true;
-        for turn in core::mem::take(&mut self.queue) {
+        self.window.own |= self.own;
+        for mut turn in core::mem::take(&mut self.queue) {
             self.window.stopped.insert(turn.uuid.clone());
+            turn.answered = false;
+            let steers = core::mem::take(&mut turn.steers);
+            cancelled.abandoned.extend(self.stop_steers(steers));
             let how = match turn.phase {
                 Phase::Active => {
                     cancelled.running.push(turn.uuid.clone());
                     self.queue.push(turn);
                     continue;
                 }
+                // Its follow-up runs.
                 Phase::Held if self.own => {
+                    cancelled.running.push(turn.uuid.clone());
                     self.queue.push(turn);
                     continue;
                 }
@@ -206,7 +236,7 @@ impl Turns {
                 Phase::Queued | Phase::Started | Phase::Dropped => {
                     let orphan = match turn.phase {
                         Phase::Started => Some(Orphan::Started),
-                        Phase::Queued => Some(Orphan::Pending),
+                        Phase::Queued => Some(Orphan::Pending(self.cancels)),
                         _ => None,
                     };
                     if let Some(orphan) = orphan {
@@ -224,12 +254,12 @@ impl Turns {
         cancelled
     }
 
-    /// The process answered the interrupt: of what was abandoned and not begun, only these
-    /// are still with it.
-    pub fn receipt(&mut self, still_queued: &[&str]) {
-        let orphans = &mut self.window.orphans;
-        orphans.retain(|uuid, state| {
-            *state != Orphan::Pending || still_queued.contains(&uuid.as_str())
+    /// The process answered the interrupt of this cancel: of what was abandoned by then and
+    /// not begun, only these are still with it.
+    pub fn receipt(&mut self, cancel: u64, still_queued: &[&str]) {
+        self.window.orphans.retain(|uuid, state| match state {
+            Orphan::Pending(by) if *by <= cancel => still_queued.contains(&uuid.as_str()),
+            _ => true,
         });
     }
 
@@ -245,14 +275,17 @@ impl Turns {
             }
             return;
         }
+        if self.steer_life(uuid, life) {
+            return;
+        }
         let orphans = &mut self.window.orphans;
         let Some(orphan) = orphans.get_mut(uuid) else {
             return;
         };
         match (*orphan, life) {
-            (Orphan::Pending, Life::Started) => *orphan = Orphan::Started,
+            (Orphan::Pending(_), Life::Started) => *orphan = Orphan::Started,
             (Orphan::Started, Life::Cancelled) => *orphan = Orphan::Zombie,
-            (Orphan::Pending, Life::Cancelled) | (_, Life::Over) => {
+            (Orphan::Pending(_), Life::Cancelled) | (_, Life::Over) => {
                 orphans.remove(uuid);
             }
             _ => {}
@@ -265,10 +298,12 @@ impl Turns {
         if self.window.open && named && !self.belongs(uuids) {
             self.window = Window::default();
         }
-        let of_prompt = self
-            .queue
-            .iter()
-            .any(|turn| turn.phase == Phase::Active || uuids.contains(&turn.uuid.as_str()));
+        let of_prompt = self.queue.iter().any(|turn| match turn.phase {
+            Phase::Active => true,
+            // A request that names nothing may be of any prompt.
+            Phase::Queued | Phase::Started if !named => true,
+            _ => turn.named(uuids),
+        });
         if !self.window.open && !of_prompt {
             self.own = true;
         }
@@ -277,13 +312,16 @@ impl Turns {
     /// Whether a request belongs to the stopped work (H1 to H4).
     fn belongs(&self, uuids: &[&str]) -> bool {
         let Window {
-            stopped, orphans, ..
+            stopped,
+            orphans,
+            own,
+            ..
         } = &self.window;
         let unsettled = |uuid: &str| self.queue.iter().any(|turn| turn.uuid == uuid);
-        stopped.iter().any(|uuid| unsettled(uuid))
+        *own || stopped.iter().any(|uuid| unsettled(uuid))
             || !orphans.is_empty()
             || uuids.iter().any(|uuid| stopped.contains(*uuid))
-            || uuids.iter().any(|uuid| unsettled(uuid))
+            || self.queue.iter().any(|turn| turn.named(uuids))
     }
 
     /// A model began to answer.
@@ -295,78 +333,73 @@ impl Turns {
 
     /// The process echoes a prompt: what follows is its (W3, W4).
     pub fn echo(&mut self, uuid: &str) -> Vec<Settled> {
-        if !self.queue.iter().any(|turn| turn.uuid == uuid) {
-            return Vec::new();
+        if self.steer_echo(uuid) {
+            Vec::new()
+        } else if self.queue.iter().any(|turn| turn.uuid == uuid) {
+            self.activate(uuid)
+        } else {
+            Vec::new()
         }
-        let mut settled = Vec::new();
-        let stopped = &self.window.stopped;
-        self.queue.retain(|turn| {
-            let how = match turn.phase {
-                _ if turn.uuid == uuid => return true,
-                Phase::Held if stopped.contains(&turn.uuid) => How::HeldCancelled,
-                Phase::Held => How::HeldResult,
-                Phase::Active if stopped.contains(&turn.uuid) => How::Cancelled,
-                _ => return true,
-            };
-            settled.push(Settled {
-                uuid: turn.uuid.clone(),
-                how,
-            });
-            false
-        });
-        self.activate(uuid);
-        settled
     }
 
-    fn activate(&mut self, uuid: &str) {
-        self.window = Window::default();
+    /// What streams from here on is this prompt's: what was stopped or held is over.
+    fn activate(&mut self, uuid: &str) -> Vec<Settled> {
+        let Window { stopped, .. } = core::mem::take(&mut self.window);
         self.own = false;
         self.idle_due = false;
+        let settled = drain(&mut self.queue, |turn| match turn.phase {
+            _ if turn.uuid == uuid => None,
+            Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),
+            Phase::Held => Some(How::HeldResult),
+            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),
+            Phase::Active if turn.answered && !turn.waits() => Some(How::HeldResult),
+            _ => None,
+        });
         if let Some(turn) = self.queue.iter_mut().find(|turn| turn.uuid == uuid) {
             turn.phase = Phase::Active;
         }
+        settled
     }
 
     /// A result came (O1 to O3).
     pub fn result(&mut self, owner: Owner<'_>) -> Vec<Settled> {
+        let named = |turn: &Turn| turn.named(owner.uuids);
+        let settled = if self.queue.iter().any(named) {
+            self.result_of(owner)
+        } else if self.consume_named(owner.uuids) {
+            Vec::new()
+        } else if owner.autonomous {
+            self.own_over(owner.background)
+        } else if self.queue.iter().any(|turn| turn.phase == Phase::Active) {
+            self.result_of_active(owner.background)
+        } else if self.own {
+            self.own_over(owner.background)
+        } else if self.consume_one() || owner.aborted {
+            Vec::new()
+        } else {
+            self.result_of_command(owner.background)
+        };
         self.idle_due = true;
-        let named = |turn: &Turn| owner.uuids.contains(&turn.uuid.as_str());
-        if self.queue.iter().any(named) {
-            let uuids: Vec<String> = self
-                .queue
-                .iter()
-                .filter(|it| named(it))
-                .map(|it| it.uuid.clone())
-                .collect();
-            for uuid in &uuids {
-                let stopped = self.window.stopped.contains(uuid);
-                if !stopped
-                    && self
-                        .queue
-                        .iter()
-                        .any(|turn| turn.uuid == *uuid && turn.phase != Phase::Active)
-                {
-                    self.activate(uuid);
-                }
+        settled
+    }
+
+    /// A result that names prompts which are not over (O1).
+    fn result_of(&mut self, owner: Owner<'_>) -> Vec<Settled> {
+        let mut settled = Vec::new();
+        for uuid in owner.uuids {
+            let stopped = self.window.stopped.contains(*uuid);
+            let begins = |turn: &Turn| turn.uuid == *uuid && turn.phase != Phase::Active;
+            if !stopped && self.queue.iter().any(begins) {
+                settled.extend(self.activate(uuid));
             }
-            return self.settle(|turn| uuids.contains(&turn.uuid), owner.background);
         }
-        if self.consume_named(owner.uuids) {
-            return Vec::new();
-        }
-        if owner.autonomous {
-            return self.own_over(owner.background);
-        }
-        if self.queue.iter().any(|turn| turn.phase == Phase::Active) {
-            return self.settle(|turn| turn.phase == Phase::Active, owner.background);
-        }
-        if self.own {
-            return self.own_over(owner.background);
-        }
-        if self.consume_one() {
-            return Vec::new();
-        }
-        // A command that has no echo.
+        let over = self.without_steers(owner.uuids);
+        settled.extend(self.settle(|turn| over.contains(&turn.uuid), owner.background));
+        settled
+    }
+
+    /// A result that no prompt owns but one which has no echo, such as a command.
+    fn result_of_command(&mut self, background: bool) -> Vec<Settled> {
         let waiting = |phase| self.queue.iter().find(|turn| turn.phase == phase);
         let first = waiting(Phase::Started)
             .or_else(|| waiting(Phase::Queued))
@@ -374,8 +407,9 @@ impl Turns {
         let Some(uuid) = first.map(|turn| turn.uuid.clone()) else {
             return Vec::new();
         };
-        self.activate(&uuid);
-        self.settle(|turn| turn.uuid == uuid, owner.background)
+        let mut settled = self.activate(&uuid);
+        settled.extend(self.settle(|turn| turn.uuid == uuid, background));
+        settled
     }
 
     /// Whether the result is of stopped work that it names (O2).
@@ -393,7 +427,7 @@ impl Turns {
     fn consume_one(&mut self) -> bool {
         let orphans = &mut self.window.orphans;
         let before = orphans.len();
-        orphans.retain(|_, state| *state == Orphan::Pending);
+        orphans.retain(|_, state| matches!(state, Orphan::Pending(_)));
         if orphans.len() == before {
             return orphans.pop_first().is_some();
         }
@@ -403,6 +437,7 @@ impl Turns {
     /// What Claude did by itself is done (O3).
     fn own_over(&mut self, background: bool) -> Vec<Settled> {
         self.own = false;
+        self.window.own = false;
         if background {
             // Their own follow-up is still to come.
             let stopped = &self.window.stopped;
@@ -460,11 +495,18 @@ impl Turns {
     /// The process has nothing more to do (W3).
     pub fn idle(&mut self) -> Vec<Settled> {
         self.own = false;
+        self.window.own = false;
+        // What it had begun can have no result any more.
+        let orphans = &mut self.window.orphans;
+        orphans.retain(|_, state| matches!(state, Orphan::Pending(_)));
         let due = core::mem::take(&mut self.idle_due);
         let stopped = &self.window.stopped;
         drain(&mut self.queue, |turn| match turn.phase {
             Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),
+            Phase::Active if turn.answered && turn.waits() => None,
+            Phase::Active if turn.answered => Some(How::HeldResult),
             Phase::Active if !due => Some(How::NoResult),
+            Phase::Dropped => Some(How::NoResult),
             Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),
             Phase::Held => Some(How::HeldResult),
             _ => None,
@@ -474,10 +516,16 @@ impl Turns {
     /// A cancelled turn has waited long enough (W3).
     pub fn backstop(&mut self, uuid: &str) -> Vec<Settled> {
         let settled = drain(&mut self.queue, |turn| {
-            (turn.uuid == uuid).then_some(How::Cancelled)
+            let how = match turn.phase {
+                Phase::Held => How::HeldCancelled,
+                _ => How::Cancelled,
+            };
+            (turn.uuid == uuid).then_some(how)
         });
         if !settled.is_empty() {
-            self.window.orphans.insert(uuid.to_owned(), Orphan::Started);
+            self.own = false;
+            let orphans = &mut self.window.orphans;
+            orphans.insert(uuid.to_owned(), Orphan::Started);
         }
         settled
     }

@@ -196,6 +196,7 @@ impl Maka {
             let skill: w::Skill<'_> = serde_json::from_str(item.get()).ok()?;
             w::skill_id(&skill.id).then(|| Skill {
                 description: first_of([&skill.description, &skill.name, &skill.id]),
+                hint: Some("what to do".into()),
                 id: skill.id.into_owned(),
             })
         });

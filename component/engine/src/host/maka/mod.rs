@@ -76,6 +76,8 @@ pub const HABITS: Habits = Habits {
     mcp: false,
     folders: false,
     history: true,
+    switches: false,
+    terse: false,
 };
 
 /// Under which name the Host's own facts stand in `_meta`.
