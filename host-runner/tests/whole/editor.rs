@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// The promise: an answer, or a clean end, within this time.
-const PROMISE: Duration = Duration::from_secs(5);
+pub const PROMISE: Duration = Duration::from_secs(5);
 
 /// Whether stdout is read.
 #[derive(Default)]
@@ -49,10 +49,15 @@ pub struct Editor {
 impl Editor {
     /// Starts the program and says hello.
     pub fn start(words: &[&str]) -> Editor {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_host-runner"));
+        Editor::of(program.args(words))
+    }
+
+    /// Starts this program, in this environment, and says hello.
+    pub fn of(program: &mut Command) -> Editor {
         // stdout is one end of a socket pair, so that a test can close it while a thread reads.
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("a pair");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_host-runner"))
-            .args(words)
+        let mut child = program
             .env_remove("AIRLOCK_HOST")
             .env_remove("AIRLOCK_LOG")
             .stdin(Stdio::piped())
@@ -91,7 +96,11 @@ impl Editor {
     }
 
     pub fn session(&mut self) -> String {
-        let id = self.ask("session/new", json!({ "cwd": "/tmp", "mcpServers": [] }));
+        self.session_in("/tmp")
+    }
+
+    pub fn session_in(&mut self, cwd: &str) -> String {
+        let id = self.ask("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
         let answer = self.answer(id);
         answer["result"]["sessionId"]
             .as_str()
@@ -118,7 +127,7 @@ impl Editor {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    fn send(&mut self, message: &Value) {
+    pub fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         writeln!(stdin, "{message}").expect("the program reads");
     }
@@ -141,7 +150,13 @@ impl Editor {
         });
     }
 
-    fn wait(&mut self, bound: Duration, wanted: impl Fn(&Value) -> bool) -> Value {
+    /// The program.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The first message that is wanted.
+    pub fn wait(&mut self, bound: Duration, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(known) = self.heard.iter().find(|message| wanted(message)) {
             return known.clone();
         }

@@ -45,7 +45,7 @@ impl Environment {
 
     /// Whether everything may be allowed: not for root, unless something else confines it.
     pub fn may_bypass(&self) -> bool {
-        self.get("AIRLOCK_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+        self.get("AIRLOCK_IS_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
     }
 
     /// The models that `CLAUDE_MODEL_CONFIG` allows, if not all.

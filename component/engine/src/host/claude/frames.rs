@@ -234,7 +234,8 @@ impl Session {
         if frame.aborted() {
             return ended(Ending::Cancelled);
         }
-        if frame.is_error {
+        // A refusal is an answer, though it is told as an error too.
+        if frame.is_error && frame.stop_reason.as_deref() != Some("refusal") {
             let errors = frame.errors.join(", ");
             let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
             let kind = self.api_error.as_deref().unwrap_or("unknown");

@@ -58,6 +58,8 @@ pub struct Session {
     /// The end of what it said on stderr.
     said: String,
     exit: Option<Option<i32>>,
+    /// Its output is left with it, because the editor is slow.
+    paused: bool,
     pub(super) control: Control,
     pub(super) can: Abilities,
     pub(super) turns: Turns,
@@ -162,6 +164,7 @@ impl Session {
             timer: Some(timer),
             said: String::new(),
             exit: None,
+            paused: false,
             control: Control::default(),
             can: Abilities::default(),
             turns: Turns::default(),
@@ -235,9 +238,7 @@ impl Session {
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
-                // What it started may hold its pipe for ever.
-                self.disarm(cx);
-                self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
+                self.outlived(cx);
             }
             HostArrival::Ended(_) => {
                 if self.exit.is_none() && matches!(self.stage, Stage::Starting(_) | Stage::Live) {
@@ -250,6 +251,12 @@ impl Session {
             }
             HostArrival::Response(..) | HostArrival::Drained(_) => {}
         }
+    }
+
+    /// It exited, and its output has not ended: what it started may hold its pipe for ever.
+    fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
+        self.disarm(cx);
+        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
     }
 
     /// A line trapped: what it began or ended is unknown, so the lines start anew.
@@ -464,6 +471,7 @@ impl Session {
 
     /// Reads on, or leaves bytes with the process while the editor is slow (rule R7).
     pub fn read(&mut self, cx: &mut Cx<'_, '_>, on: bool) {
+        self.paused = !on;
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
     }
@@ -537,7 +545,12 @@ impl Session {
             Due::Setting(_) => self.setting_due(cx),
             Due::Gone(_) => {
                 self.timer = None;
-                self.lost(cx);
+                if self.stage == Stage::Live && self.exit.is_some() && self.paused {
+                    // What it said last is still to be read.
+                    self.outlived(cx);
+                } else {
+                    self.lost(cx);
+                }
             }
         }
     }
