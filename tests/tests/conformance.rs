@@ -4,9 +4,12 @@
 //! `conformance.txt` is the table: `ID test_name`, more tests behind it, or `ID - reason`.
 //! Invariant: every id is there once, and every named test exists.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+#[path = "support/listed.rs"]
+mod listed;
+
+use std::collections::BTreeSet;
+
+use listed::Row;
 
 const TABLE: &str = include_str!("../conformance.txt");
 
@@ -29,7 +32,7 @@ const GROUPS: [(&str, &[(u32, u32)]); 10] = [
 
 #[test]
 fn given_the_conformance_list_when_counted_then_every_row_has_a_test_or_a_reason() {
-    let rows = rows();
+    let rows = listed::rows(TABLE, |line| line.split_once(' ').unwrap_or((line, "")));
     let wanted: BTreeSet<String> = GROUPS
         .iter()
         .flat_map(|(letter, spans)| {
@@ -37,24 +40,13 @@ fn given_the_conformance_list_when_counted_then_every_row_has_a_test_or_a_reason
             numbers.map(move |number| format!("{letter}{number}"))
         })
         .collect();
-    let given: BTreeSet<String> = rows.keys().cloned().collect();
+    let given: BTreeSet<String> = rows.keys().map(|id| (*id).to_owned()).collect();
     let missing: Vec<_> = wanted.difference(&given).collect();
     let strange: Vec<_> = given.difference(&wanted).collect();
     assert!(missing.is_empty(), "rows without a line: {missing:?}");
     assert!(strange.is_empty(), "lines without a row: {strange:?}");
 
-    let tests = test_names();
-    let mut unknown = Vec::new();
-    for (id, row) in &rows {
-        if let Row::Tests(names) = row {
-            unknown.extend(
-                names
-                    .iter()
-                    .filter(|name| !tests.contains(**name))
-                    .map(|name| format!("{id} {name}")),
-            );
-        }
-    }
+    let unknown = listed::unknown(&rows);
     assert_eq!(unknown, [""; 0], "tests that do not exist");
 
     let tested = rows.values().filter(|row| matches!(row, Row::Tests(_)));
@@ -64,63 +56,4 @@ fn given_the_conformance_list_when_counted_then_every_row_has_a_test_or_a_reason
         rows.len(),
         rows.len() - tested
     );
-}
-
-enum Row {
-    Tests(Vec<&'static str>),
-    Reason,
-}
-
-fn rows() -> BTreeMap<String, Row> {
-    let mut rows = BTreeMap::new();
-    let lines = TABLE.lines().map(str::trim);
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let (id, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let row = match rest.strip_prefix("- ") {
-            Some(reason) => {
-                assert!(reason.len() > 20, "{id}: a reason is a sentence");
-                Row::Reason
-            }
-            None => Row::Tests(rest.split_whitespace().collect()),
-        };
-        if let Row::Tests(names) = &row {
-            assert!(!names.is_empty(), "{id} names no test");
-        }
-        assert!(
-            rows.insert(id.to_owned(), row).is_none(),
-            "{id} is there twice"
-        );
-    }
-    rows
-}
-
-/// The names of all tests below the folders with tests.
-fn test_names() -> BTreeSet<String> {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut names = BTreeSet::new();
-    for folder in ["tests", "component/engine", "host-runner"] {
-        collect(&project.join(folder), &mut names);
-    }
-    names
-}
-
-fn collect(folder: &Path, names: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, names);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            let mut is_test = false;
-            for line in text.lines().map(str::trim_start) {
-                is_test |= line.starts_with("#[test]");
-                if let Some(rest) = line.strip_prefix("fn ") {
-                    let name = rest.split(['(', '<']).next().unwrap_or_default();
-                    if std::mem::take(&mut is_test) {
-                        names.insert(name.trim_end().to_owned());
-                    }
-                }
-            }
-        }
-    }
 }

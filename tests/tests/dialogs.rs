@@ -1,32 +1,12 @@
 //! Questions of the Host to the user (Maka adapter, sections 21.2 to 21.6): checked, shown
 //! on their card, asked, answered, and resolved by the Host's own word.
 
-use airlock_tests::scripted_host::{Scene, Turn, each_way, each_way_bare, words};
-use serde_json::{Value, json};
+use airlock_tests::scripted_host::{Scene, each_way, each_way_with_forms, words};
+use serde_json::json;
 
 const NOTHING: [&str; 0] = [];
 
 /// With an editor that shows forms.
-fn each_way_with_forms(play: impl Fn(&mut Scene)) {
-    each_way_bare(|scene| {
-        scene.begin_with_forms();
-        play(scene);
-    });
-}
-
-fn ends_well(scene: &mut Scene, turn: &Turn) {
-    scene.now(turn, "completed");
-    assert_eq!(
-        scene.editor().last(),
-        Some(&format!("{} end_turn", turn.prompt))
-    );
-    assert_eq!(scene.count("turn.stop"), 0);
-}
-
-fn last_card(scene: &Scene) -> Value {
-    scene.desk.updates().last().expect("a card")
-}
-
 /// 26.4 I1, I10: the exact card, request and answer of each choice, in order.
 #[test]
 fn given_a_permission_when_chosen_then_the_card_comes_first_and_the_host_gets_that_answer() {
@@ -48,7 +28,7 @@ fn given_a_permission_when_chosen_then_the_card_comes_first_and_the_host_gets_th
                 ]
             );
             assert_eq!(scene.host().last().unwrap(), "look i1");
-            let card = last_card(scene);
+            let card = scene.last_card();
             assert_eq!(card["title"], "Awaiting permission");
             let pending = json!({ "id": "i1", "kind": "permission", "status": "pending" });
             assert_eq!(card["_meta"]["maka"]["interaction"], pending);
@@ -62,11 +42,11 @@ fn given_a_permission_when_chosen_then_the_card_comes_first_and_the_host_gets_th
             );
             assert_eq!(scene.editor(), ["card t1 → in_progress"]);
             assert_eq!(
-                last_card(scene)["_meta"]["maka"]["interaction"],
+                scene.last_card()["_meta"]["maka"]["interaction"],
                 json!({ "id": "i1", "kind": "permission", "status": "answered", "decision": decision })
             );
             scene.pending(&turn, &[]);
-            ends_well(scene, &turn);
+            scene.ends_well(&turn);
             assert_eq!(scene.count("interaction.query"), 1);
         });
     }
@@ -155,7 +135,7 @@ fn given_a_sandbox_boundary_when_decided_then_its_own_card_ends_with_the_hosts_o
                 json!({ "kind": "sandbox_boundary", "decision": decision })
             );
             assert_eq!(scene.editor(), [format!("card i1 → {shown}")]);
-            let card = last_card(scene);
+            let card = scene.last_card();
             assert_eq!(
                 card["_meta"]["maka"]["interaction"],
                 json!({ "id": "i1", "kind": "sandbox_boundary", "status": "answered",
@@ -163,7 +143,7 @@ fn given_a_sandbox_boundary_when_decided_then_its_own_card_ends_with_the_hosts_o
             );
             assert_eq!(card.get("content"), None);
             scene.pending(&turn, &[]);
-            ends_well(scene, &turn);
+            scene.ends_well(&turn);
         });
     }
 }
@@ -182,7 +162,7 @@ fn given_a_client_capability_when_decided_then_the_host_gets_that_decision() {
                 json!({ "kind": "client_capability", "decision": decision })
             );
             scene.pending(&turn, &[]);
-            ends_well(scene, &turn);
+            scene.ends_well(&turn);
         });
     }
 }
@@ -222,7 +202,7 @@ fn given_questions_when_accepted_or_declined_then_the_host_gets_a_text_or_null_f
             let answer = scene.takes_answer(&told, &outcome);
             assert_eq!(answer, json!({ "kind": "question", "answers": answers }));
             scene.pending(&turn, &[]);
-            ends_well(scene, &turn);
+            scene.ends_well(&turn);
         });
     }
 }
@@ -276,7 +256,7 @@ fn given_a_tool_that_runs_when_it_asks_then_its_title_stays() {
         );
         scene.pending(&turn, std::slice::from_ref(&told));
         scene.confirm(&told);
-        let card = last_card(scene);
+        let card = scene.last_card();
         assert_eq!(
             (&card["title"], &card["status"]),
             (&json!("Bash"), &json!("pending"))
@@ -316,6 +296,6 @@ fn given_two_questions_when_answered_in_another_order_then_each_gets_its_own() {
             json!(["Red"])
         );
         scene.pending(&turn, &[]);
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
     });
 }

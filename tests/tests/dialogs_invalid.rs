@@ -1,19 +1,12 @@
 //! Questions and answers that do not fit (Maka adapter, section 21.2 and the limits of section
 //! 2): the turn is stopped, the prompt says why, nothing is answered.
 
-use airlock_tests::scripted_host::{Scene, each_way, each_way_bare, words};
+use airlock_tests::scripted_host::{Scene, each_way, each_way_bare, each_way_with_forms, words};
 use serde_json::{Value, json};
 
 const NOTHING: [&str; 0] = [];
 
 /// With an editor that shows forms.
-fn each_way_with_forms(play: impl Fn(&mut Scene)) {
-    each_way_bare(|scene| {
-        scene.begin_with_forms();
-        play(scene);
-    });
-}
-
 fn adapter_error(code: &str, kind: &str) -> String {
     format!(
         r#"error -32603 {{"source":"adapter","code":"{code}","kind":"{kind}","interactionId":"i1"}}"#

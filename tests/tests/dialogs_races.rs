@@ -302,27 +302,16 @@ fn play(scene: &mut Scene, events: &[(usize, Event)]) {
 
 fn check(scene: &Scene, events: &[(usize, Event)], prompt: u64, life: &Life) {
     let had = |wanted: &[Event]| events.iter().any(|(_, event)| wanted.contains(event));
-    let log = || {
-        format!(
-            "{events:?}\n{}\n{:#?}",
-            scene.desk.log.join("\n"),
-            scene.desk.to_host
-        )
-    };
-    assert!(scene.desk.unanswered().is_empty(), "unanswered: {}", log());
-    assert!(scene.desk.asking().is_empty(), "still asked: {}", log());
-    let answer = scene
-        .answer(prompt)
-        .unwrap_or_else(|| panic!("no answer: {}", log()));
-    let asked = scene.desk.log.iter();
-    let asked = asked.filter(|line| line.contains("session/request_permission"));
-    assert!(asked.count() <= 1, "asked twice: {}", log());
+    let log = || scene.story(&events);
     let losses = [Event::Lose, Event::LoseAnswers];
     let lossy = had(&losses);
     let loses = events.iter().filter(|(_, event)| losses.contains(event));
     let loses = loses.count();
-    let stops = scene.count("turn.stop");
-    assert!(stops <= 1 + loses, "{stops} stops: {}", log());
+    let answer = scene.settled(prompt, loses, &events);
+    assert!(scene.desk.asking().is_empty(), "still asked: {}", log());
+    let asked = scene.desk.log.iter();
+    let asked = asked.filter(|line| line.contains("session/request_permission"));
+    assert!(asked.count() <= 1, "asked twice: {}", log());
     let answers = scene.count("interaction.answer");
     assert!(answers <= 1 + loses, "{answers} answers: {}", log());
     assert!(answers == 0 || life.allowed, "nobody said so: {}", log());
@@ -335,7 +324,7 @@ fn check(scene: &Scene, events: &[(usize, Event)], prompt: u64, life: &Life) {
         assert_eq!(outcome["decision"], "allow", "{}", log());
     }
     let ending = [Event::Cancel, Event::Close, Event::TurnAway];
-    match answer.split_once(' ').unwrap().1 {
+    match &*answer {
         "end_turn" => assert!(stop.is_none(), "{}", log()),
         "cancelled" => {
             assert!(had(&ending), "{}", log());
@@ -348,7 +337,7 @@ fn check(scene: &Scene, events: &[(usize, Event)], prompt: u64, life: &Life) {
         ),
     }
     if !had(&ending) && !lossy {
-        assert!(answer.ends_with("end_turn"), "{}", log());
+        assert_eq!(answer, "end_turn", "{}", log());
     }
 }
 

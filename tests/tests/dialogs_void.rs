@@ -3,23 +3,10 @@
 //! connection or a slow editor.
 
 use airlock_engine::{AcpDeparture, Effect, HostDeparture};
-use airlock_tests::scripted_host::{Scene, Turn, each_way, words};
+use airlock_tests::scripted_host::{Scene, each_way, words};
 use serde_json::{Value, json};
 
 const NOTHING: [&str; 0] = [];
-
-fn ends_well(scene: &mut Scene, turn: &Turn) {
-    scene.now(turn, "completed");
-    assert_eq!(
-        scene.editor().last(),
-        Some(&format!("{} end_turn", turn.prompt))
-    );
-    assert_eq!(scene.count("turn.stop"), 0);
-}
-
-fn last_card(scene: &Scene) -> Value {
-    scene.desk.updates().last().expect("a card")
-}
 
 /// 26.4 I12: only its outcome is shown.
 #[test]
@@ -40,11 +27,11 @@ fn given_a_permission_that_is_closed_already_when_checked_then_nobody_is_asked()
             ["card t1 in_progress \"Progress: Interaction closed: timed_out\""]
         );
         assert_eq!(
-            last_card(scene)["_meta"]["maka"]["interaction"],
+            scene.last_card()["_meta"]["maka"]["interaction"],
             json!({ "id": "i1", "kind": "permission", "status": "closed", "reason": "timed_out" })
         );
         scene.pending(&turn, &[]);
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
     });
 }
 
@@ -65,7 +52,7 @@ fn given_another_clients_answer_when_asked_here_then_withdrawn_and_the_late_answ
         let outcome = json!({ "kind": "permission_answer", "decision": "deny" });
         scene.confirm(&words::resolved(&told, "answered", &outcome));
         assert_eq!(scene.editor(), ["card t1 → in_progress"]);
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
         assert_eq!(scene.count("interaction.answer"), 0);
         assert_eq!(scene.count("interaction.query"), 2);
     });
@@ -87,7 +74,7 @@ fn given_an_answer_that_comes_second_when_refused_then_the_hosts_outcome_is_show
             ["card i1 → failed \"Interaction closed: timed_out\""]
         );
         scene.pending(&turn, &[]);
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
     });
 }
 
@@ -111,7 +98,7 @@ fn given_an_answer_on_its_way_when_the_question_leaves_the_snapshot_then_its_out
         scene.pending(&turn, &[]);
         assert_eq!(scene.editor(), NOTHING);
         assert_eq!(scene.count("interaction.query"), 1);
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
     });
 }
 
@@ -133,7 +120,7 @@ fn given_a_question_that_leaves_the_snapshot_when_still_checked_then_nobody_is_a
         let outcome = json!({ "kind": "permission_answer", "decision": "allow" });
         scene.confirm(&words::resolved(&told, "answered", &outcome));
         assert_eq!(scene.editor(), ["card t1 in_progress"]);
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
     });
 }
 
@@ -349,7 +336,7 @@ fn given_a_lost_connection_when_checked_asked_or_answered_then_it_goes_on_where_
                 1
             );
             scene.pending(&turn, &[]);
-            ends_well(scene, &turn);
+            scene.ends_well(&turn);
         });
     }
 }
@@ -369,7 +356,7 @@ fn given_an_answer_whose_response_is_lost_when_the_host_took_it_then_its_outcome
                               "status": "approved" });
         scene.confirm(&words::resolved(&told, "answered", &outcome));
         assert_eq!(scene.editor().last().unwrap(), "card i1 → completed");
-        ends_well(scene, &turn);
+        scene.ends_well(&turn);
         assert_eq!(scene.count("interaction.answer"), 1);
     });
 }
@@ -432,7 +419,7 @@ fn given_a_tool_that_ended_when_its_question_is_closed_then_only_its_data_change
         let outcome = json!({ "kind": "closure", "reason": "turn_stopped" });
         scene.confirm(&words::resolved(&told, "closed", &outcome));
         assert_eq!(scene.editor(), ["withdraws 1", "card t1 → failed"]);
-        let card = last_card(scene);
+        let card = scene.last_card();
         assert_eq!(card["_meta"]["maka"]["interaction"]["status"], "closed");
         assert_eq!(card.get("content"), None);
     });

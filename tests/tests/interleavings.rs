@@ -223,64 +223,33 @@ fn play(scene: &mut Scene, events: &[(usize, Event)]) {
 }
 
 fn check(scene: &Scene, events: &[(usize, Event)], prompt: u64, life: &Life) {
-    let had = |wanted: &[Event]| events.iter().any(|(_, event)| wanted.contains(event));
-    let log = || {
-        format!(
-            "{events:?}\n{}\n{:#?}",
-            scene.desk.log.join("\n"),
-            scene.desk.to_host
-        )
+    let count = |wanted: &[Event]| {
+        let had = events.iter().filter(|(_, event)| wanted.contains(event));
+        had.count()
     };
-    assert!(scene.desk.unanswered().is_empty(), "unanswered: {}", log());
-    let answer = scene
-        .answer(prompt)
-        .unwrap_or_else(|| panic!("no answer: {}", log()));
-    let shown: String = scene
-        .desk
-        .shown("agent_message_chunk")
-        .into_iter()
-        .map(|(_, text)| text)
-        .collect();
-    assert!(TEXT.starts_with(&shown), "shown {shown}: {}", log());
-    assert!(scene.count("turn.start") <= 1, "{}", log());
-    let lossy = had(&[Event::Lose, Event::LoseAnswers]);
-    let loses = events
-        .iter()
-        .filter(|(_, event)| matches!(event, Event::Lose | Event::LoseAnswers))
-        .count();
-    let stops = scene.count("turn.stop");
-    assert!(stops <= 1 + loses, "{stops} stops: {}", log());
-    let ended = [Event::Cancel, Event::Close, Event::Leave];
-    match answer.split_once(' ').unwrap().1 {
-        "end_turn" => assert_eq!(shown, TEXT, "{}", log()),
+    let story = || scene.story(&events);
+    let losses = count(&[Event::Lose, Event::LoseAnswers]);
+    let lossy = losses > 0;
+    let answer = scene.settled(prompt, losses, &events);
+    let shown = scene.said_of(TEXT, &events);
+    let ended = count(&[Event::Cancel, Event::Close, Event::Leave]) > 0;
+    match &*answer {
+        "end_turn" => assert_eq!(shown, TEXT, "{}", story()),
         "cancelled" => {
-            assert!(had(&ended), "{}", log());
-            assert!(lossy || !life.live(), "an orphan: {}", log());
+            assert!(ended, "{}", story());
+            assert!(lossy || !life.live(), "an orphan: {}", story());
         }
         error => assert!(
             lossy && error.contains("request_interrupted"),
             "{error}: {}",
-            log()
+            story()
         ),
     }
-    if !had(&ended) && !lossy {
-        assert!(answer.ends_with("end_turn"), "{}", log());
+    if !ended && !lossy {
+        assert_eq!(answer, "end_turn", "{}", story());
     }
-    let after =
-        scene.desk.log.iter().position(|line| {
-            line.starts_with("< ") && line.contains(&format!(r#""id":{prompt},"#))
-        });
-    let late = scene.desk.log[after.unwrap()..]
-        .iter()
-        .any(|line| line.contains("agent_message_chunk"));
-    assert!(!late, "shown after the answer: {}", log());
-    if had(&[Event::Leave]) {
-        assert_eq!(scene.desk.done, Some(0), "{}", log());
-        assert!(
-            scene.desk.channels().is_empty() && scene.desk.left_armed.is_empty(),
-            "{}",
-            log()
-        );
+    if count(&[Event::Leave]) > 0 {
+        scene.gone(&events);
     }
 }
 
@@ -307,9 +276,8 @@ fn goes_on(scene: &mut Scene, events: &[(usize, Event)], life: &mut Life) {
     assert_eq!(
         answer,
         Some(format!("{prompt} end_turn")),
-        "{events:?}\n{}\n{:#?}",
-        scene.desk.log.join("\n"),
-        scene.desk.to_host
+        "{}",
+        scene.story(&events)
     );
 }
 

@@ -232,7 +232,43 @@ fn given_a_result_announced_before_its_row_when_it_becomes_durable_then_it_is_sh
     });
 }
 
-/// 20.5: an announced result that never becomes durable prevents `end_turn`.
+/// 27.6: the Host never says that the record is there. Only a fresh opening tells how far
+/// the store goes; from there everything is read before the prompt has its answer.
+#[test]
+fn given_an_end_without_any_advance_when_a_tool_has_no_record_yet_then_read_afresh_first() {
+    for announces in [true, false] {
+        each_way(|scene| {
+            let turn = running_after_seven(scene);
+            if announces {
+                announced(scene, &turn);
+            } else {
+                scene.event(&turn, &json!({ "type": "tool_start", "toolName": "Bash" }));
+            }
+            scene.host();
+            scene.now(&turn, "completed");
+            assert_eq!(scene.answer(turn.prompt), None);
+            assert_eq!(scene.host(), ["close feed-1", "open"]);
+            let root = scene.told(&turn, "completed");
+            scene.open_with(&root, &json!(10), &json!({}));
+            let rows = [
+                words::durable(9, &words::tool_call(&turn.id, "t1")),
+                words::durable(10, &words::tool_result(&turn.id, "t1", "done")),
+            ];
+            scene.page(&rows, None);
+            let told = scene.editor();
+            assert!(
+                told.iter().any(|line| line.contains("completed \"done\"")),
+                "{told:?}"
+            );
+            scene.page(&rows, None);
+            assert_eq!(scene.editor(), [end_turn(&turn)]);
+            assert_eq!(scene.count("subscription.open"), 2);
+        });
+    }
+}
+
+/// 20.5: an announced result that never becomes durable prevents `end_turn`; it is looked
+/// for on one fresh feed, and no more.
 #[test]
 fn given_a_result_announced_and_never_durable_when_the_turn_ends_then_tool_result_missing() {
     each_way(|scene| {
@@ -242,6 +278,11 @@ fn given_a_result_announced_and_never_durable_when_the_turn_ends_then_tool_resul
         scene.page(&[], None);
         scene.now(&turn, "completed");
         scene.page(&[], None);
+        let root = scene.told(&turn, "completed");
+        scene.open_with(&root, &json!(20), &json!({}));
+        scene.page(&[], None);
+        scene.page(&[], None);
+        assert_eq!(scene.count("subscription.open"), 2);
         let told = scene.editor();
         let data = r#"{"source":"adapter","code":"tool_result_missing"}"#;
         assert_eq!(
@@ -253,13 +294,21 @@ fn given_a_result_announced_and_never_durable_when_the_turn_ends_then_tool_resul
     });
 }
 
-/// R12: started and never announced.
+/// R12: started and never announced. The stored end says that nothing more is stored.
 #[test]
 fn given_a_card_without_a_result_when_the_turn_completes_then_it_is_closed_and_end_turn() {
     each_way(|scene| {
         let turn = running_after_seven(scene);
         scene.event(&turn, &json!({ "type": "tool_start", "toolName": "Bash" }));
+        scene.advanced(8);
+        let end = [words::durable(
+            8,
+            &words::turn_state(&turn.id, "completed", &json!({})),
+        )];
+        scene.page(&end, None);
         scene.now(&turn, "completed");
+        scene.page(&end, None);
+        assert_eq!(scene.count("subscription.open"), 1);
         let told = scene.editor();
         assert!(told[told.len() - 2].contains("→ failed"), "{told:?}");
         assert_eq!(told.last(), Some(&end_turn(&turn)));

@@ -35,6 +35,7 @@ mod rpc;
 mod scan;
 mod session;
 mod snapshot;
+mod stamp;
 
 pub use config::{Agent, Config, HostChoice, HostKind, PlannedFault, PlannedFaultKind};
 pub use effect::{

@@ -118,6 +118,9 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
 /// that lives; then the feed is had anew.
 pub const MAKA_READ_MS: u64 = 15_000;
+/// Milliseconds until a new session, a listing or a look at a session is given up (decision):
+/// the Host may first have to become ready. Maka's own adapter waits for ever.
+pub const MAKA_FIRST_MS: u64 = MAKA_READY_MS + MAKA_READ_MS;
 /// Milliseconds that `turn.message.submit` may take.
 pub const MAKA_SUBMIT_MS: u64 = 30_000;
 /// Milliseconds that `turn.stop` may take.
@@ -185,3 +188,15 @@ pub const SWARM_SUMMARY_UNITS: u64 = 1_000;
 
 /// Milliseconds from the editor's end to the end of the adapter.
 pub const SHUTDOWN_MS: u64 = 4_000;
+
+/// Bytes of a tool's input that are shown field by field while they stream (decision: each
+/// new field sends those before it again; the whole input follows in any case).
+pub const CLAUDE_STREAMED_INPUT: u64 = 64 << 10;
+/// Inputs of a session that stream at once: one a message, and one a running subagent.
+pub const CLAUDE_STREAMS: u64 = 64;
+/// Calls of a session that are open at once (decision); one more closes the oldest.
+pub const CLAUDE_OPEN_CALLS: u64 = 4_096;
+/// Calls that are remembered after their end, since a hook may be late (decision).
+pub const CLAUDE_ENDED_CALLS: u64 = 256;
+/// Tasks of a session's plan (decision); one more drops the oldest that is done.
+pub const CLAUDE_TASKS: u64 = 1_024;

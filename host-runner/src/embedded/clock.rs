@@ -13,7 +13,13 @@ pub enum Clock {
     /// For tests: a pause takes no time, and moves this clock (milliseconds
     /// since 1970) by its length.
     Instant(AtomicU64),
+    /// For tests that want every frame in its place: as above, and a play goes on only
+    /// when a [`Line`](super::Line) is listened to.
+    Stepped(AtomicU64),
 }
+
+/// When the clock of a test begins.
+const BEGINNING: u64 = 1_796_000_000_000;
 
 impl Clock {
     /// Real time.
@@ -23,7 +29,12 @@ impl Clock {
 
     /// No waiting: pauses only move the clock.
     pub fn instant() -> Clock {
-        Clock::Instant(AtomicU64::new(1_796_000_000_000))
+        Clock::Instant(AtomicU64::new(BEGINNING))
+    }
+
+    /// No waiting and no threads of their own will: step by step.
+    pub fn stepped() -> Clock {
+        Clock::Stepped(AtomicU64::new(BEGINNING))
     }
 
     /// Milliseconds since 1970.
@@ -35,7 +46,7 @@ impl Clock {
                     .map_or(0, |since| since.as_millis() as u64);
                 last.fetch_max(real, Ordering::Relaxed).max(real)
             }
-            Clock::Instant(now) => now.load(Ordering::Relaxed),
+            Clock::Instant(now) | Clock::Stepped(now) => now.load(Ordering::Relaxed),
         }
     }
 
@@ -43,7 +54,7 @@ impl Clock {
     pub(crate) fn pause(&self, ms: u64) -> Duration {
         match self {
             Clock::System(_) => Duration::from_millis(ms),
-            Clock::Instant(now) => {
+            Clock::Instant(now) | Clock::Stepped(now) => {
                 now.fetch_add(ms, Ordering::Relaxed);
                 Duration::ZERO
             }

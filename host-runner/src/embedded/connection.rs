@@ -36,8 +36,8 @@ pub(crate) fn run(mut stream: UnixStream, world: &Arc<World>) {
         return;
     };
     let writing = {
-        let outbox = outbox.clone();
-        std::thread::spawn(move || write(writer, &outbox))
+        let (outbox, world) = (outbox.clone(), world.clone());
+        std::thread::spawn(move || write(writer, &outbox, &world))
     };
     match read(&mut stream, world, connection, &outbox, &mut lines) {
         End::Client => outbox.client_ended(),
@@ -67,16 +67,28 @@ fn greet(stream: &mut UnixStream, world: &World, lines: &mut Lines) -> bool {
         }
     };
     let _ = stream.set_read_timeout(None);
-    let Some(hello) = parse(&hello) else {
+    let Some(Greeting { reply, accepted }) = greeting(world, &hello) else {
         return false;
     };
+    stream.write_all(format!("{reply}\n").as_bytes()).is_ok() && accepted
+}
+
+/// The answer to a hello.
+pub(crate) struct Greeting {
+    pub(crate) reply: String,
+    pub(crate) accepted: bool,
+}
+
+/// Answers a hello; `None`: it is not worth an answer.
+pub(crate) fn greeting(world: &World, hello: &[u8]) -> Option<Greeting> {
+    let hello = parse(hello)?;
     let client = hello["clientInstanceId"].as_str().unwrap_or_default();
     if hello["kind"] != "hello" || client.is_empty() || client.encode_utf16().count() > 128 {
-        return false;
+        return None;
     }
     let (Some(least), Some(most)) = (hello["protocolMin"].as_u64(), hello["protocolMax"].as_u64())
     else {
-        return false;
+        return None;
     };
     let epoch = hello["compatibilityEpoch"].as_u64().unwrap_or(0);
     let composition = hello["compositionId"].as_str().unwrap_or(COMPOSITION);
@@ -94,7 +106,10 @@ fn greet(stream: &mut UnixStream, world: &World, lines: &mut Lines) -> bool {
         reply["protocolMax"] = json!(0);
         reply["replacement"] = json!("blocked_by_residency");
     }
-    stream.write_all(format!("{reply}\n").as_bytes()).is_ok() && fits
+    Some(Greeting {
+        reply: reply.to_string(),
+        accepted: fits,
+    })
 }
 
 fn read(
@@ -141,7 +156,7 @@ fn read(
 }
 
 /// Takes a request in, or says that the connection must end.
-fn request(line: &[u8], outbox: &Outbox) -> Option<(Waiter, Value, Verdict)> {
+pub(crate) fn request(line: &[u8], outbox: &Outbox) -> Option<(Waiter, Value, Verdict)> {
     const KEYS: [&str; 3] = ["input", "operation", "requestId"];
     let mut frame = parse(line)?;
     let object = frame.as_object()?;
@@ -173,13 +188,14 @@ fn parse(line: &[u8]) -> Option<Value> {
     serde_json::from_slice(line).ok()
 }
 
-fn write(mut stream: UnixStream, outbox: &Outbox) {
+fn write(mut stream: UnixStream, outbox: &Outbox, world: &World) {
     while let Some(mut line) = outbox.next() {
         line.push('\n');
         if write_line(&mut stream, line.as_bytes(), outbox).is_err() {
             outbox.close();
             break;
         }
+        world.frame_sent();
     }
     let _ = stream.shutdown(Shutdown::Both);
 }

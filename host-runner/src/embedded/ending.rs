@@ -17,6 +17,7 @@ use super::world::State;
 impl Stage<'_> {
     /// Ends the turn as its play did, and starts what waits behind it.
     pub(crate) fn end(&self, cut: Result<(), Cut>, script: &Script) {
+        self.world.gate.pass(self.place.ticket);
         self.let_drain();
         let mut guard = self.world.lock();
         let state = &mut *guard;

@@ -14,8 +14,9 @@ pub enum Fault {
     /// The operation is carried out, its answer never comes. `nth` counts the
     /// answers to that operation from now, from 1.
     LoseResponse {
-        /// Name of the operation.
-        operation: String,
+        /// Name of the operation; any when absent.
+        #[serde(default)]
+        operation: Option<String>,
         /// Which answer.
         #[serde(default = "first")]
         nth: u64,
@@ -47,7 +48,11 @@ pub enum Fault {
     },
     /// A new Host on the same root: another host epoch, running turns failed,
     /// every connection and subscription gone.
-    Restart,
+    Restart {
+        /// Frames that are still written, to whomever.
+        #[serde(default)]
+        after: u64,
+    },
 }
 
 fn first() -> u64 {
@@ -66,7 +71,7 @@ impl Faults<'_> {
     /// The answer to the `nth` request of this operation from now never comes.
     pub fn lose_response(&self, operation: &str, nth: u64) {
         self.arm(Fault::LoseResponse {
-            operation: operation.to_owned(),
+            operation: Some(operation.to_owned()),
             nth,
         });
     }
@@ -96,7 +101,7 @@ impl Faults<'_> {
 
     /// Restarts the Host.
     pub fn restart(&self) {
-        self.arm(Fault::Restart);
+        self.arm(Fault::Restart { after: 0 });
     }
 }
 
@@ -115,7 +120,7 @@ impl State {
                 Fault::LoseResponse {
                     operation: name,
                     nth,
-                } if name == operation => {
+                } if name.as_deref().is_none_or(|name| name == operation) => {
                     *nth = nth.saturating_sub(1);
                     if *nth == 0 {
                         self.pending_faults.remove(at);
@@ -136,6 +141,19 @@ impl State {
         Fate::Send
     }
 
+    /// A frame was written: tells whether the Host must be restarted now.
+    pub(crate) fn counts_frame(&mut self) -> bool {
+        let due = self.pending_faults.iter_mut().position(|fault| {
+            if let Fault::Restart { after } = fault {
+                *after = after.saturating_sub(1);
+                *after == 0
+            } else {
+                false
+            }
+        });
+        due.map(|at| self.pending_faults.remove(at)).is_some()
+    }
+
     /// Arms a fault where it strikes, or keeps it until there is such a place.
     pub(crate) fn place(&mut self, fault: Fault) {
         let waits = match &fault {
@@ -152,7 +170,7 @@ impl State {
             Fault::SkipSequence { after } => {
                 !self.trouble(|sent, trouble| trouble.skip_at = Some(sent + after))
             }
-            Fault::LoseResponse { .. } | Fault::Delay { .. } | Fault::Restart => true,
+            Fault::LoseResponse { .. } | Fault::Delay { .. } | Fault::Restart { .. } => true,
         };
         if waits {
             self.pending_faults.push(fault);

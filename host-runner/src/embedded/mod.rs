@@ -12,6 +12,7 @@ mod clock;
 mod connection;
 mod ending;
 mod faults;
+mod gate;
 mod ids;
 mod inputs;
 mod interactions;
@@ -24,6 +25,7 @@ mod rows;
 mod script;
 mod session;
 mod shape;
+mod stepped;
 mod store;
 mod subscription;
 mod tool_output;
@@ -39,6 +41,7 @@ use std::sync::Arc;
 
 pub use clock::Clock;
 pub use faults::{Fault, Faults};
+pub use stepped::{Heard, Line};
 pub use world::{Options, World};
 
 /// Serves one connection on threads of its own, and returns at once. The

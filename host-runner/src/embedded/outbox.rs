@@ -73,6 +73,14 @@ pub(crate) struct Trouble {
     pub(crate) evict_at: Option<u64>,
 }
 
+/// What there is to write.
+pub(crate) enum Next {
+    Frame(String),
+    Nothing,
+    /// The connection is over.
+    Over,
+}
+
 /// What became of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
@@ -239,25 +247,39 @@ impl Outbox {
     pub(crate) fn next(&self) -> Option<String> {
         let mut inner = self.lock();
         loop {
-            if inner.closed || inner.drop_after.is_some_and(|last| inner.sent >= last) {
-                inner.closed = true;
-                self.changed.notify_all();
-                return None;
-            }
-            if let Some(line) = inner.take() {
-                inner.sent += 1;
-                self.changed.notify_all();
-                return Some(line);
-            }
-            if inner.client_ended && inner.in_flight.len() <= inner.lost {
-                inner.closed = true;
-                return None;
+            match self.look(&mut inner) {
+                Next::Frame(line) => return Some(line),
+                Next::Over => return None,
+                Next::Nothing => {}
             }
             inner = self
                 .changed
                 .wait(inner)
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
         }
+    }
+
+    /// The same for one who does not wait.
+    pub(crate) fn poll(&self) -> Next {
+        self.look(&mut self.lock())
+    }
+
+    fn look(&self, inner: &mut Inner) -> Next {
+        if inner.closed || inner.drop_after.is_some_and(|last| inner.sent >= last) {
+            inner.closed = true;
+            self.changed.notify_all();
+            return Next::Over;
+        }
+        if let Some(line) = inner.take() {
+            inner.sent += 1;
+            self.changed.notify_all();
+            return Next::Frame(line);
+        }
+        if inner.client_ended && inner.in_flight.len() <= inner.lost {
+            inner.closed = true;
+            return Next::Over;
+        }
+        Next::Nothing
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

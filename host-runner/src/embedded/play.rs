@@ -22,6 +22,8 @@ pub(crate) struct Place {
     pub(crate) session: String,
     pub(crate) turn: String,
     pub(crate) life: u64,
+    /// Its place at the gate.
+    pub(crate) ticket: u64,
 }
 
 /// Why a play did not come to its end.
@@ -51,6 +53,8 @@ pub(crate) struct Stage<'a> {
 
 /// Plays the turn to its end.
 pub(crate) fn perform(world: &Arc<World>, place: Place, content: &Value) {
+    let _seat = Seat(world, place.ticket);
+    world.gate.pass(place.ticket);
     let prompt = content["text"].as_str().unwrap_or_default().to_owned();
     let (run, first_turn) = match world.lock().sessions.get(&place.session) {
         Some(session) => (
@@ -74,6 +78,15 @@ pub(crate) fn perform(world: &Arc<World>, place: Place, content: &Value) {
     };
     let cut = stage.play(&world.script);
     stage.end(cut, &world.script);
+}
+
+/// A play's place at the gate, which is given up however the play ends.
+struct Seat<'a>(&'a World, u64);
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.0.gate.leave(self.1);
+    }
 }
 
 impl Stage<'_> {
@@ -116,6 +129,7 @@ impl Stage<'_> {
 
     /// Changes the world, unless the turn is over for this play.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State, &Place) -> T) -> Result<T, Cut> {
+        self.world.gate.pass(self.place.ticket);
         let mut state = self.world.lock();
         if let Some(cut) = over(&state, &self.place) {
             return Err(cut);
@@ -161,13 +175,19 @@ impl Stage<'_> {
         &self,
         mut ready: impl FnMut(&mut Session) -> Option<T>,
     ) -> Result<T, Cut> {
-        let found = self.world.wait(None, |state| {
+        let mut look = |state: &mut State| {
             if let Some(cut) = over(state, &self.place) {
                 return Some(Err(cut));
             }
             ready(state.sessions.get_mut(&self.place.session)?).map(Ok)
-        });
-        found.unwrap_or(Err(Cut::Gone))
+        };
+        while self.world.gate.is_closed() {
+            if let Some(found) = look(&mut self.world.lock()) {
+                return found;
+            }
+            self.world.gate.linger(self.place.ticket);
+        }
+        self.world.wait(None, look).unwrap_or(Err(Cut::Gone))
     }
 
     fn until(&self, operation: &str, nth: u64) -> Result<(), Cut> {

@@ -115,6 +115,7 @@ fn admit(world: &Arc<World>, state: &mut State, session_id: &str, turn_id: &str,
         session: session_id.to_owned(),
         turn: turn_id.to_owned(),
         life: state.life,
+        ticket: world.gate.enter(),
     };
     let world = world.clone();
     std::thread::spawn(move || play::perform(&world, place, &content));

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::clock::{Clock, Deadline};
 use super::faults::{Fate, Fault, Faults};
+use super::gate::Gate;
 use super::ids;
 use super::outbox::Outbox;
 use super::script::Script;
@@ -56,6 +57,7 @@ pub struct World {
     state: Mutex<State>,
     changed: Condvar,
     pub(crate) clock: Clock,
+    pub(crate) gate: Gate,
     pub(crate) script: Script,
     pub(crate) handshake: Duration,
     root_id: String,
@@ -109,6 +111,7 @@ impl World {
         let world = Arc::new(World {
             state: Mutex::new(state),
             changed: Condvar::new(),
+            gate: Gate::new(matches!(options.clock, Clock::Stepped(_))),
             clock: options.clock,
             script,
             handshake: options.handshake,
@@ -138,9 +141,46 @@ impl World {
 
     pub(crate) fn arm(&self, fault: Fault) {
         match fault {
-            Fault::Restart => self.restart(),
+            Fault::Restart { after: 0 } => self.restart(),
             fault => self.lock().place(fault),
         }
+    }
+
+    /// A frame was written to a client.
+    pub(crate) fn frame_sent(&self) {
+        let is_due = self.lock().counts_frame();
+        if is_due {
+            self.restart();
+        }
+    }
+
+    /// What became of every turn: session, turn, status. For tests.
+    pub fn turns(&self) -> Vec<(String, String, String)> {
+        let state = self.lock();
+        let sessions = state.sessions.values();
+        let turns = sessions.flat_map(|session| {
+            session.turns.keys().map(|turn| {
+                let snapshot = session.turn_snapshot(turn).unwrap_or_default();
+                let status = snapshot["status"].as_str().unwrap_or_default();
+                (session.id.clone(), turn.clone(), status.to_owned())
+            })
+        });
+        turns.collect()
+    }
+
+    /// Lets the plays of a stepped Host take so many steps while nobody listens.
+    pub fn go_on(&self, steps: usize) {
+        for _ in 0..steps {
+            if !self.gate.step() {
+                return;
+            }
+        }
+    }
+
+    /// Ends every play of a stepped Host. For a test that is done with it.
+    pub fn abandon(&self) {
+        self.restart();
+        self.gate.open();
     }
 
     /// Ends this life and begins the next: what a crash and a new start do.

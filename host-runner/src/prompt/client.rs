@@ -242,7 +242,8 @@ impl<'a> Client<'a> {
         Ok(message)
     }
 
-    /// Asks the person, or, when there is none, rejects.
+    /// Asks the person. One who is not there has not rejected anything: that the agent hears
+    /// no decision is said with `cancelled`, and it ends the turn.
     fn permission(&mut self, request: &Value) -> Result<(), Stop> {
         let options = request["params"]["options"]
             .as_array()
@@ -260,11 +261,10 @@ impl<'a> Client<'a> {
             .unwrap_or("the next step")
             .to_owned();
         if self.console.ask.is_none() {
-            let rejection = question.options.iter().position(is_rejection);
             self.say(&format!(
                 "Permission for {title} was not given: there is nobody to ask."
             ))?;
-            return self.decide(&question, rejection);
+            return self.decide(&question, None);
         }
         self.say(&format!("The agent asks for permission: {title}"))?;
         self.view
@@ -317,7 +317,8 @@ impl<'a> Client<'a> {
             return Ok(());
         };
         let choice = match &line {
-            None => question.options.iter().position(is_rejection),
+            // The person has gone.
+            None => None,
             Some(line) => match line.trim().parse::<usize>() {
                 Ok(number) if (1..=question.options.len()).contains(&number) => Some(number - 1),
                 _ => return self.ask(),
@@ -366,8 +367,4 @@ impl<'a> Client<'a> {
     fn say(&mut self, sentence: &str) -> Result<(), Stop> {
         Ok(self.view.say(sentence)?)
     }
-}
-
-fn is_rejection(option: &Value) -> bool {
-    option["kind"] == "reject_once" || option["kind"] == "reject_always"
 }

@@ -147,6 +147,47 @@ fn given_a_restart_when_a_turn_runs_then_it_has_failed_and_all_connections_are_g
 }
 
 #[test]
+fn given_a_restart_after_frames_when_they_are_out_then_the_connection_ends_there() {
+    let world = instant(Options {
+        faults: vec![Fault::Restart { after: 2 }],
+        ..Options::default()
+    });
+    let before = world.host_epoch();
+    let mut client = Client::connect(&world);
+    let ids: Vec<String> = (0..2)
+        .map(|_| client.request("host.status", json!({})))
+        .collect();
+    client.answer(&ids[1]);
+    assert_eq!(client.next(), None);
+    assert_ne!(world.host_epoch(), before);
+    Client::connect(&world).ok("host.status", json!({}));
+}
+
+#[test]
+fn given_any_answer_to_be_lost_when_operations_differ_then_their_answers_are_counted_together() {
+    let world = instant(Options {
+        faults: vec![Fault::LoseResponse {
+            operation: None,
+            nth: 2,
+        }],
+        ..Options::default()
+    });
+    let mut client = Client::connect(&world);
+    let list = json!({"kind": "list_start"});
+    let ids = [
+        client.request("host.status", json!({})),
+        client.request("session.catalog.query", list),
+        client.request("host.status", json!({})),
+    ];
+    client.answer(&ids[2]);
+    let answered = client.seen.iter().map(|frame| &frame["requestId"]);
+    assert_eq!(
+        answered.collect::<Vec<_>>(),
+        [&json!(ids[0]), &json!(ids[2])]
+    );
+}
+
+#[test]
 fn given_a_fault_in_the_script_when_its_step_is_reached_then_it_strikes() {
     let world = scripted(&json!({"plays": [{"steps": [
         {"text": "before"}, {"fault": {"kind": "close_subscription"}}, {"text": "after"}]}]}));

@@ -9,6 +9,7 @@ mod script;
 mod sessions;
 mod shapes;
 mod slow;
+mod stepped;
 mod transcript;
 mod turns;
 mod uploads;

@@ -301,7 +301,7 @@ fn given_an_agent_that_dies_when_the_turn_runs_then_the_exit_code_is_one_and_a_s
 }
 
 #[test]
-fn given_nobody_to_ask_when_permission_is_asked_then_it_is_rejected() {
+fn given_nobody_to_ask_when_permission_is_asked_then_nothing_was_decided() {
     let ran = with(Console::nobody(), false, |mut agent| {
         let prompt = agent.greet();
         agent.say(&permission("p1"));
@@ -309,15 +309,34 @@ fn given_nobody_to_ask_when_permission_is_asked_then_it_is_rejected() {
         assert_eq!(answer["id"], "p1");
         assert_eq!(
             answer["result"],
-            json!({"outcome": {"outcome": "selected", "optionId": "no"}})
+            json!({"outcome": {"outcome": "cancelled"}})
         );
-        agent.end(&prompt, "end_turn");
+        agent.end(&prompt, "cancelled");
     });
-    assert_eq!(ran.code, 0);
+    assert_eq!(ran.code, 130);
     assert_eq!(
         ran.err,
         "Permission for Write outside was not given: there is nobody to ask.\n"
     );
+}
+
+/// Ctrl-D instead of a choice.
+#[test]
+fn given_a_person_who_leaves_when_permission_is_asked_then_nothing_was_decided() {
+    let mut console = Console::nobody();
+    console.ask = Some(Box::new(move |sender: Sender<Event>| {
+        sender.send(Event::Typed(None)).expect("the client listens");
+    }));
+    let ran = with(console, false, |mut agent| {
+        let prompt = agent.greet();
+        agent.say(&permission("p1"));
+        assert_eq!(
+            agent.hear()["result"],
+            json!({"outcome": {"outcome": "cancelled"}})
+        );
+        agent.end(&prompt, "cancelled");
+    });
+    assert_eq!(ran.code, 130);
 }
 
 #[test]

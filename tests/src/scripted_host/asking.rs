@@ -3,8 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Turn};
+use super::scene::{Scene, Turn, each_way_bare};
 use super::words;
+
+/// Plays a scene with a session in every way, with an editor that shows forms.
+pub fn each_way_with_forms(play: impl Fn(&mut Scene)) {
+    each_way_bare(|scene| {
+        scene.begin_with_forms();
+        play(scene);
+    });
+}
 
 impl Scene {
     /// The same with an editor that shows forms.

@@ -5,6 +5,7 @@
 //! test takes it. Sans-IO. Invariant: nothing is said that the test did not ask for.
 
 mod asking;
+mod ends;
 mod scene;
 mod settings;
 mod told;
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::desk::Peer;
 use crate::recorded_host::Say;
+pub use asking::each_way_with_forms;
 pub use scene::{Scene, Turn, Way, each_way, each_way_bare};
 pub use upload::{link, reference, sha256};
 

@@ -6,6 +6,7 @@
 
 mod clients;
 mod mutate;
+mod planted;
 mod run;
 
 use std::process::ExitCode;
@@ -21,7 +22,8 @@ cargo xtask COMMAND
   twins         the component built by cargo-component equals the one built by cargo
                 (needs cargo-component 0.21.1; `--install` builds it, some ten minutes)
   clients       real ACP clients against the program (needs npm and python3 with venv)
-  mutate        remove one rule after the other and show which test notices
+  mutate        remove one rule after the other and show which test notices; plant bugs that
+                only every order of events shows (`--alone` runs all other tests with each)
   bench         the table of speed and memory (needs valgrind for the instruction counts)
 ";
 
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
         "lint" => lint(),
         "twins" => twins(&rest),
         "clients" => clients::run(),
-        "mutate" => mutate::run(),
+        "mutate" => mutate::run(&rest),
         "bench" => bench(&rest),
         _ => {
             print!("{HELP}");

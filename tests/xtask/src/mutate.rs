@@ -4,16 +4,21 @@
 use std::fs;
 use std::path::Path;
 
+use crate::planted;
 use crate::run::{Failed, cargo, program, root};
 
-/// A rule, and how its removal looks.
-struct Mutation {
-    rule: &'static str,
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
+/// A rule, and how its removal looks; or a bug.
+pub struct Mutation {
+    /// What is removed, or goes wrong.
+    pub rule: &'static str,
+    /// Where.
+    pub file: &'static str,
+    /// What stands there, once.
+    pub from: &'static str,
+    /// What stands there instead.
+    pub to: &'static str,
     /// Test files of airlock-tests that guard it.
-    tests: &'static [&'static str],
+    pub tests: &'static [&'static str],
 }
 
 const TABLE: &[Mutation] = &[
@@ -43,6 +48,20 @@ const TABLE: &[Mutation] = &[
         file: "component/engine/src/host/maka/turn.rs",
         from: "self.finale = Finale::Due;\n        }\n        self.ended",
         to: "self.finale = Finale::Done;\n        }\n        self.ended",
+        tests: &["reading"],
+    },
+    Mutation {
+        rule: "fresh look: what a turn stored without any advance is read before end_turn",
+        file: "component/engine/src/host/maka/unread.rs",
+        from: "!self.unread.tools.is_empty();",
+        to: "false;",
+        tests: &["reading"],
+    },
+    Mutation {
+        rule: "one fresh look: a result that is never stored holds nothing up",
+        file: "component/engine/src/host/maka/unread.rs",
+        from: "        self.unread.looked |= again;\n",
+        to: "",
         tests: &["reading"],
     },
     Mutation {
@@ -152,39 +171,33 @@ const TABLE: &[Mutation] = &[
     },
 ];
 
-/// Runs the table.
+/// Runs the table and the planted bugs; with `--alone` only these, and all other tests too.
 ///
 /// # Errors
-/// When a rule is not guarded, or the table does not fit the sources any more.
-pub fn run() -> Result<(), Failed> {
+/// When a rule is not guarded, a bug is seen by other tests than it should, or the table does
+/// not fit the sources any more.
+pub fn run(words: &[String]) -> Result<(), Failed> {
+    let alone = words.iter().any(|word| word == "--alone");
     let copy = root().join("target/mutants/source");
     // The same folder as ever: what comes from the registry is not built again.
     let built = root().join("target");
     fresh_copy(&copy)?;
-    let guards: Vec<&str> = TABLE
-        .iter()
-        .flat_map(|mutation| mutation.tests)
-        .copied()
-        .collect();
+    let rules = if alone { &[] } else { TABLE };
+    let others = if alone { other_tests()? } else { Vec::new() };
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let all = || rules.iter().chain(planted::TABLE);
+    let guards = all().flat_map(|mutation| mutation.tests).copied();
+    let guards: Vec<&str> = guards.chain(others.iter().copied()).collect();
     if let Some(failed) = first_failure(&copy, &built, &guards)? {
         return Err(Failed(format!(
             "the sources are not green before any mutation: {failed}"
         )));
     }
     let mut unguarded = Vec::new();
-    for mutation in TABLE {
-        let path = copy.join(mutation.file);
-        let whole = fs::read_to_string(&path)?;
-        if whole.matches(mutation.from).count() != 1 {
-            let file = mutation.file;
-            return Err(Failed(format!(
-                "{file} does not hold \"{}\" once",
-                mutation.from
-            )));
-        }
-        fs::write(&path, whole.replace(mutation.from, mutation.to))?;
-        let noticed = first_failure(&copy, &built, mutation.tests)?;
-        fs::write(&path, whole)?;
+    for mutation in rules {
+        let noticed = with(mutation, &copy, || {
+            first_failure(&copy, &built, mutation.tests)
+        })?;
         println!(
             "{}\n    without it fails: {}",
             mutation.rule,
@@ -194,14 +207,75 @@ pub fn run() -> Result<(), Failed> {
             unguarded.push(mutation.rule);
         }
     }
+    for bug in planted::TABLE {
+        let (noticed, elsewhere) = with(bug, &copy, || {
+            let noticed = first_failure(&copy, &built, bug.tests)?;
+            let elsewhere = match others.is_empty() {
+                true => None,
+                false => first_failure(&copy, &built, &others)?,
+            };
+            Ok((noticed, elsewhere))
+        })?;
+        println!(
+            "{}\n    only every order shows it: {}\n    all other tests: {}",
+            bug.rule,
+            noticed.as_deref().unwrap_or("NOTHING"),
+            match (&elsewhere, alone) {
+                (Some(failed), _) => failed,
+                (None, true) => "green",
+                (None, false) => "not run (they are with --alone)",
+            }
+        );
+        if noticed.is_none() || elsewhere.is_some() {
+            unguarded.push(bug.rule);
+        }
+    }
     if unguarded.is_empty() {
-        println!("{} rules, each guarded", TABLE.len());
+        let (rules, bugs) = (rules.len(), planted::TABLE.len());
+        println!("{rules} rules, each guarded; {bugs} bugs that only races shows");
         return Ok(());
     }
     Err(Failed(format!(
-        "not guarded by any test: {}",
+        "not guarded as it should be: {}",
         unguarded.join("; ")
     )))
+}
+
+/// What `what` gives while the mutation is in the copy.
+fn with<T>(
+    mutation: &Mutation,
+    copy: &Path,
+    what: impl FnOnce() -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    let path = copy.join(mutation.file);
+    let whole = fs::read_to_string(&path)?;
+    if whole.matches(mutation.from).count() != 1 {
+        let file = mutation.file;
+        return Err(Failed(format!(
+            "{file} does not hold \"{}\" once",
+            mutation.from
+        )));
+    }
+    fs::write(&path, whole.replace(mutation.from, mutation.to))?;
+    let given = what();
+    fs::write(&path, whole)?;
+    given
+}
+
+/// Every test file of airlock-tests that needs no runner, but `races`.
+fn other_tests() -> Result<Vec<String>, Failed> {
+    const NEED_THE_RUNNER: [&str; 2] = ["parity", "parity_cargo_component"];
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root().join("tests/tests"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").exists() {
+            let name = path.file_stem().unwrap_or_default();
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names.retain(|name| name != "races" && !NEED_THE_RUNNER.contains(&name.as_str()));
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// The sources as git knows them, with what is not committed yet.

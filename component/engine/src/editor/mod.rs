@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
+pub use crate::host::Client;
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
 use crate::host::{Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
 use crate::json::Object;
@@ -72,13 +73,6 @@ pub enum Tell {
     Cancel { session_id: String },
     /// `$/cancel_request`, with the id as it was written.
     CancelRequest { id: String },
-}
-
-/// What the client can do besides what every client can.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Client {
-    /// It shows forms (`elicitation.form`).
-    pub forms: bool,
 }
 
 /// Who waits for an answer of the editor.

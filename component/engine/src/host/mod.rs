@@ -233,6 +233,19 @@ pub struct Setup {
     pub folders: Vec<String>,
     /// As the editor describes them.
     pub servers: Vec<McpServer>,
+    /// What the editor shows.
+    pub client: Client,
+}
+
+/// What an editor can do besides what every editor can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// It shows forms (`elicitation.form`).
+    pub forms: bool,
+    /// It shows terminals of commands (`_meta.terminal_output`).
+    pub terminals: bool,
+    /// It takes their output piece by piece (`_meta.terminal_output_delta`).
+    pub terminal_deltas: bool,
 }
 
 /// An MCP server that the editor wants.

@@ -22,7 +22,11 @@ impl Sessions {
             }
             Ask::New { setup } => match self.unfit(&setup) {
                 Some(error) => self.editor.refuse(core, ticket, &error),
-                None => self.commands.push_back(Command::Create { ticket, setup }),
+                None => {
+                    let client = self.editor.client;
+                    let setup = Setup { client, ..setup };
+                    self.commands.push_back(Command::Create { ticket, setup });
+                }
             },
             Ask::Load {
                 session_id,

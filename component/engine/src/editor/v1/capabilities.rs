@@ -11,6 +11,16 @@ use crate::editor::Client;
 struct Capabilities<'a> {
     #[serde(borrow, default)]
     elicitation: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Meta<'a> {
+    #[serde(borrow, default)]
+    terminal_output: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    terminal_output_delta: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -23,8 +33,12 @@ struct Elicitation<'a> {
 pub fn read(text: Option<&RawValue>) -> Client {
     let capabilities: Capabilities<'_> = object(text).unwrap_or_default();
     let elicitation: Elicitation<'_> = object(capabilities.elicitation).unwrap_or_default();
+    let meta: Meta<'_> = object(capabilities.meta).unwrap_or_default();
+    let yes = |flag: Option<&RawValue>| flag.is_some_and(|flag| flag.get() == "true");
     Client {
         forms: elicitation.form.is_some_and(is_object),
+        terminals: yes(meta.terminal_output),
+        terminal_deltas: yes(meta.terminal_output_delta),
     }
 }
 

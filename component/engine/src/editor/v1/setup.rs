@@ -53,6 +53,7 @@ pub fn read(
         cwd: cwd.into_owned(),
         folders: folders.collect::<Result<_, _>>()?,
         servers: servers.collect::<Result<_, _>>()?,
+        ..Setup::default()
     })
 }
 

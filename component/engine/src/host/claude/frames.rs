@@ -12,14 +12,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::control::{self, Purpose};
+use super::failure;
 use super::session::{Session, Task};
 use super::text::{MAIN, Piece};
 use super::turns::{Gate, Life, Owner};
 use super::wire::{Event, Frame, Message, Origin, Receipt, Request, Response, part};
-use super::{failure, permissions};
 use crate::host::{Cx, Ending, Fact, Outcome, Said, Spent};
 use crate::object;
-use crate::projection::{Report, Speaker};
+use crate::projection::Speaker;
 
 /// Origins of results that are of no prompt.
 const AUTONOMOUS: [&str; 5] = [
@@ -46,6 +46,8 @@ impl Session {
             "result" => self.result(cx, &frame),
             "system" => self.system(cx, &frame),
             "command_lifecycle" => self.lifecycle(&frame),
+            "tool_progress" => self.tool_progress(cx, &frame),
+            "conversation_reset" => self.reset(cx),
             "control_request" => self.asked(cx, &frame),
             "control_response" => self.response(cx, &frame),
             "control_cancel_request" => {
@@ -82,6 +84,10 @@ impl Session {
         let piece = self.texts.streamed(key, &event, dropped, &frame.uuid);
         if let Some(piece) = piece {
             self.say(cx, key, &piece);
+        }
+        // A tool use that the window cut in two comes whole with its message.
+        if !dropped && !self.texts.latched(key) {
+            self.tool_streamed(cx, key, &event);
         }
     }
 
@@ -120,11 +126,13 @@ impl Session {
         }
         // Before the report, what the interrupt flushed has streamed; the copy is not shown.
         let dropped = self.turns.gate() != Gate::Closed && !self.in_background(key);
-        if key != MAIN {
-            return;
-        }
-        for piece in self.texts.whole(key, &message, dropped, &frame.uuid) {
+        // Of a subagent the editor has had the stream; there is no more.
+        let hidden = dropped || key != MAIN;
+        for piece in self.texts.whole(key, &message, hidden, &frame.uuid) {
             self.say(cx, key, &piece);
+        }
+        if !dropped {
+            self.tools_called(cx, key, &message);
         }
     }
 
@@ -133,10 +141,17 @@ impl Session {
             let settled = self.turns.echo(&frame.uuid);
             return self.settle(cx, settled, None);
         }
-        if frame.parent_tool_use_id.is_some() || self.turns.gate() != Gate::Closed {
+        let message: Message<'_> = part(frame.message);
+        let key = frame.parent_tool_use_id.as_deref().unwrap_or(MAIN);
+        let gate = if self.in_background(key) {
+            Gate::Closed
+        } else {
+            self.turns.gate()
+        };
+        self.tool_results(cx, frame, &message, gate);
+        if key != MAIN || gate != Gate::Closed {
             return;
         }
-        let message: Message<'_> = part(frame.message);
         if let Some(text) = message.bare_text()
             && let Some(output) = local_output(&text)
         {
@@ -247,6 +262,13 @@ impl Session {
             "status" if frame.status.as_deref() == Some("requesting") => {
                 self.turns.requesting(&frame.prompts(), self.can.markers);
             }
+            "status" if frame.status.as_deref() == Some("compacting") => {
+                self.compacting(cx, frame);
+            }
+            "status" if frame.compact_result.is_some() => {
+                self.compacted(cx, frame.compact_result.as_deref() == Some("success"));
+            }
+            "compact_boundary" => self.compact_boundary(cx, frame),
             "session_state_changed" => match frame.state.as_deref() {
                 Some("running") => self.turns.running(),
                 Some("idle") => {
@@ -261,6 +283,7 @@ impl Session {
                     self.show_text(cx, &frame.uuid, &text);
                 }
             }
+            "permission_denied" => self.tool_denied(cx, frame),
             "informational" => self.informed(cx, frame),
             "task_started" => {
                 if let Some(id) = &frame.task_id
@@ -328,26 +351,8 @@ impl Session {
         let id = frame.request_id.as_deref().unwrap_or_default();
         let request: Request<'_> = part(frame.request);
         match &*request.subtype {
-            "can_use_tool" => {
-                if self.turns.gate() == Gate::Reported && request.agent_id.is_none() {
-                    let no = permissions::denied(
-                        &request.tool_use_id,
-                        "The user cancelled this prompt.",
-                        false,
-                    );
-                    return self.write(cx, &control::answer(id, &no));
-                }
-                let card = Report {
-                    id: request.tool_use_id.to_string(),
-                    title: Some(request.tool_name.to_string()),
-                    ..Report::default()
-                };
-                let dialog = self.permissions.ask(id, &request, card);
-                self.tell(cx, Fact::Asks { dialog });
-            }
-            "hook_callback" => {
-                self.write(cx, &control::answer(id, &object! { "continue": true }));
-            }
+            "can_use_tool" => self.may_use(cx, id, &request),
+            "hook_callback" => self.hooked(cx, id, &request),
             other => {
                 let error = format!("{other} is not supported");
                 self.write(cx, &control::refusal(id, &error));

@@ -3,10 +3,12 @@
 //! This file routes; each concern has a file: the process and its end (`session`, `spawn`),
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
-//! (`text`), what a prompt becomes (`prompt`), figures (`usage`).
+//! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller contexts (`compaction`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+pub mod cards;
+mod compaction;
 mod control;
 mod environment;
 mod failure;
@@ -16,6 +18,8 @@ mod prompt;
 mod session;
 mod spawn;
 mod text;
+mod tooling;
+mod tools;
 pub mod turns;
 mod usage;
 mod wire;

@@ -6,11 +6,12 @@
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::cards::{Cards, Setting};
 use super::control::{Control, Purpose};
 use super::environment::Environment;
 use super::permissions::Permissions;
@@ -29,6 +30,7 @@ use crate::limits;
 use crate::line::{Line, Lines};
 use crate::object;
 use crate::rpc::Ticket;
+use crate::stamp;
 
 /// A session.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,11 +52,16 @@ pub struct Session {
     pub(super) texts: Texts,
     pub(super) meter: Meter,
     pub(super) permissions: Permissions,
+    pub(super) cards: Cards,
     pub(super) tasks: BTreeMap<String, Task>,
     /// What turns took that are done, but wait for their subagents.
     pub(super) spent: BTreeMap<String, (Ending, Spent)>,
     /// What the last answer says of the API, if it failed.
     pub(super) api_error: Option<String>,
+    /// The card of a compaction that runs.
+    pub(super) compaction: Option<String>,
+    /// The card of one that ended, and whose figures are still to come.
+    pub(super) compaction_told: Option<String>,
     /// Something was shown since the last result.
     pub(super) shown: bool,
     backstops: BTreeMap<String, Timer>,
@@ -120,7 +127,7 @@ impl Session {
         Session {
             id,
             key: None,
-            cwd: setup.cwd,
+            cwd: setup.cwd.clone(),
             program: program.to_owned(),
             channel,
             lines: Lines::default(),
@@ -134,9 +141,16 @@ impl Session {
             texts: Texts::default(),
             meter: Meter::default(),
             permissions: Permissions::default(),
+            cards: Cards::new(Setting {
+                cwd: setup.cwd.clone(),
+                terminals: setup.client.terminals,
+                terminal_deltas: setup.client.terminal_deltas,
+            }),
             tasks: BTreeMap::new(),
             spent: BTreeMap::new(),
             api_error: None,
+            compaction: None,
+            compaction_told: None,
             shown: false,
             backstops: BTreeMap::new(),
             titled: false,
@@ -324,6 +338,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
+        self.compacted(cx, false);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             if !self.backstops.contains_key(&turn) {
@@ -357,6 +372,10 @@ impl Session {
         settled: Vec<Settled>,
         result: Option<&(Outcome, Option<Spent>)>,
     ) {
+        let stopped = |how: &How| matches!(how, How::Stopped | How::Cancelled);
+        if settled.iter().any(|it| stopped(&it.how)) && !self.turns.active() {
+            self.close_calls(cx);
+        }
         for Settled { uuid, how } in settled {
             if let Some(timer) = self.backstops.remove(&uuid) {
                 cx.core.disarm(timer);
@@ -567,8 +586,8 @@ impl Session {
         self.tell(
             cx,
             Fact::Titled {
-                title: title.to_string(),
-                updated_at: None,
+                title,
+                updated_at: i64::try_from(cx.core.now.wall).ok().and_then(stamp::iso),
             },
         );
     }

@@ -93,6 +93,11 @@ impl Texts {
         }
     }
 
+    /// Whether what streams now is dropped until the whole copy comes.
+    pub fn latched(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(|stream| stream.latched)
+    }
+
     /// The whole copy of blocks: what of it did not stream. With `dropped` nothing is shown,
     /// but it is done with.
     pub fn whole<'a>(

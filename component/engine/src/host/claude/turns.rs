@@ -180,10 +180,14 @@ impl Turns {
         !self.queue.is_empty()
     }
 
+    /// Whether something streams, of a prompt or by itself.
+    pub fn active(&self) -> bool {
+        self.own || self.queue.iter().any(|turn| turn.phase == Phase::Active)
+    }
+
     /// Whether output is shown.
     pub fn gate(&self) -> Gate {
-        let running = self.own || self.queue.iter().any(|turn| turn.phase == Phase::Active);
-        match (self.window.open, running) {
+        match (self.window.open, self.active()) {
             (false, _) => Gate::Closed,
             (true, true) => Gate::Unreported,
             (true, false) => Gate::Reported,

@@ -90,6 +90,27 @@ pub struct Frame<'a> {
     /// Likewise.
     #[serde(borrow)]
     pub tool_result_meta: Option<&'a RawValue>,
+    /// `status`: how a compaction ended.
+    #[serde(borrow)]
+    pub compact_result: Text<'a>,
+    /// `compact_boundary`.
+    #[serde(borrow)]
+    pub compact_metadata: Option<&'a RawValue>,
+    /// `tool_progress`.
+    #[serde(borrow)]
+    pub elapsed_time_seconds: Option<&'a RawValue>,
+    /// `tool_progress`.
+    #[serde(borrow)]
+    pub subagent_type: Text<'a>,
+    /// `tool_progress`.
+    #[serde(borrow)]
+    pub subagent_retry: Option<&'a RawValue>,
+    /// `permission_denied`.
+    #[serde(borrow)]
+    pub decision_reason_type: Text<'a>,
+    /// `permission_denied`.
+    #[serde(borrow)]
+    pub decision_reason: Text<'a>,
     /// `result`.
     pub is_error: bool,
     /// `result`: text.
@@ -344,6 +365,21 @@ pub struct Block<'a> {
     pub is_error: bool,
 }
 
+/// What is said of a tool's result beside it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ResultMeta<'a> {
+    /// Of which tool use.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    /// Why it did not run.
+    #[serde(borrow)]
+    pub non_execution_kind: Text<'a>,
+    /// What the user said to it.
+    #[serde(borrow)]
+    pub user_feedback: Option<&'a RawValue>,
+}
+
 /// A request, ours or theirs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -369,9 +405,9 @@ pub struct Request<'a> {
     /// `can_use_tool`.
     #[serde(borrow)]
     pub blocked_path: Text<'a>,
-    /// `hook_callback`.
+    /// `can_use_tool`.
     #[serde(borrow)]
-    pub callback_id: Text<'a>,
+    pub mcp_server: Option<&'a RawValue>,
 }
 
 /// An answer.

@@ -16,6 +16,7 @@ use crate::limits;
 use crate::object;
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
+use crate::stamp;
 
 use super::calls::Purpose;
 use super::models::Waiting;
@@ -76,7 +77,8 @@ impl Maka {
             op::CREATE,
             input,
             Purpose::Create { ticket, session_id },
-            None,
+            // Maka's own adapter waits for ever; a lost answer would hang the editor.
+            Some(limits::MAKA_FIRST_MS),
         );
     }
 
@@ -228,7 +230,8 @@ impl Maka {
         };
         let ticket = listing.ticket;
         self.listings.insert(ticket, listing);
-        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, None);
+        let timeout = Some(limits::MAKA_FIRST_MS);
+        self.call(cx, op::CATALOG, input, Purpose::List { ticket }, timeout);
     }
 
     pub(super) fn listed(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, answer: Answer<'_>) {
@@ -313,7 +316,7 @@ impl Maka {
         };
         if !session.name.is_empty() {
             let title = session.name.to_string();
-            let updated_at = session.last_used_at.and_then(stamp);
+            let updated_at = session.last_used_at.and_then(stamp::iso);
             let _fine = cx.tell(key, Fact::Titled { title, updated_at });
         }
         // What is being set comes first, and this may be older.
@@ -356,7 +359,7 @@ impl Listing {
             id: item.id.into_owned(),
             cwd: cwd.into_owned(),
             title: item.name.into_owned(),
-            updated_at: item.last_used_at.and_then(stamp),
+            updated_at: item.last_used_at.and_then(stamp::iso),
         })
     }
 
@@ -429,10 +432,4 @@ pub fn normal(path: &str) -> String {
     } else {
         text
     }
-}
-
-/// ISO 8601 in UTC with milliseconds; `None` when it cannot be written.
-fn stamp(ms: i64) -> Option<String> {
-    let at = chrono::DateTime::from_timestamp_millis(ms)?;
-    Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
 }

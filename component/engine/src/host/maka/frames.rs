@@ -248,6 +248,9 @@ impl Maka {
             _ => return,
         };
         let announced = matches!(fact, ToolFact::Announced { .. });
+        if let Some(turn) = self.feeds.get_mut(&key).and_then(|it| it.turn.as_mut()) {
+            turn.unread.heard(id);
+        }
         let _fine = cx.tell(key, Fact::Tool(fact));
         if announced {
             self.read_on(cx, key);

@@ -92,7 +92,8 @@ impl Maka {
             configuration: None,
         };
         self.loads.insert(ticket, load);
-        self.call(cx, op::CATALOG, input, Purpose::Look { ticket }, None);
+        let timeout = Some(limits::MAKA_FIRST_MS);
+        self.call(cx, op::CATALOG, input, Purpose::Look { ticket }, timeout);
     }
 
     /// The Host told what it knows: the second step is the folder.

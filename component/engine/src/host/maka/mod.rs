@@ -38,6 +38,7 @@ mod steering;
 mod transcript;
 mod turn;
 mod turns;
+mod unread;
 mod upload;
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -175,10 +175,7 @@ impl Maka {
                 let kind = if finale { Kind::Finale } else { Kind::Turn };
                 self.walk(cx, key, from, through, kind);
             }
-            _ if finale => {
-                turn.finale = Finale::Done;
-                self.progress(cx, key);
-            }
+            _ if finale => self.finale_read(cx, key),
             _ => {}
         }
     }
@@ -319,10 +316,10 @@ impl Maka {
             return self.hydrated(cx, key);
         }
         if walk.kind == Kind::Finale
-            && let Some(turn) = &mut attached.turn
+            && let Some(turn) = &attached.turn
             && turn.finale == Finale::Reading
         {
-            turn.finale = Finale::Done;
+            return self.finale_read(cx, key);
         }
         self.progress(cx, key);
         self.read_on(cx, key);
@@ -354,6 +351,7 @@ impl Maka {
             return false;
         };
         let over = ended(&row);
+        turn.unread.read(&row, over.is_some());
         if let Some(sequence) = sequence {
             if turn.unfound() {
                 attached.reading.begins_at(sequence);

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::failure;
 use super::parcel::ParcelId;
+use super::unread::Unread;
 use super::wire::current as w;
 use crate::host::{Failure, Outcome};
 use crate::input::Timer;
@@ -42,6 +43,8 @@ pub struct Turn {
     pub ended: Option<Ended>,
     /// Whether everything stored was read after the end.
     pub finale: Finale,
+    /// Its tools without a stored result.
+    pub unread: Unread,
     /// Why it is given up.
     pub breaking: Option<Failure>,
     /// The one Stop.
@@ -182,6 +185,7 @@ impl Turn {
             cut: None,
             ended: None,
             finale: Finale::NotYet,
+            unread: Unread::default(),
             breaking: None,
             stop: Stop::No,
             end_at: None,

@@ -1,0 +1,310 @@
+//! The cards of a session's tool calls: frames of the CLI in, reports for the editor out.
+//!
+//! Holds what is open; touches nothing else. A call is begun by its stream, called by the
+//! consolidated message (or both, or the second alone), perhaps asked about, and ended by its
+//! result; a hook tells what the tool answered, and may be late. Each family of tools has its
+//! look in [`super::tools`].
+//!
+//! Invariant: the first report of a call carries all of the card, a later one only what is
+//! new; what is kept has bounds, whatever the CLI sends.
+
+mod call;
+mod ending;
+mod running;
+mod steps;
+mod streamed;
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::tools;
+use super::tools::fields::Fields;
+use crate::host::PlanEntry;
+use crate::limits;
+use crate::object;
+use crate::projection::{Place, Report, Shown, Status, path};
+use call::{Call, News};
+use steps::Steps;
+use streamed::Streamed;
+
+/// What the cards of a session depend on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Setting {
+    /// The session's folder, absolute.
+    pub cwd: String,
+    /// Whether the editor shows terminals (`_meta.terminal_output` of the client).
+    pub terminals: bool,
+    /// Whether it takes their output piece by piece.
+    pub terminal_deltas: bool,
+}
+
+/// What the editor is to be told.
+#[derive(Debug)]
+pub enum Told {
+    /// Something new on a card.
+    Card(Report),
+    /// The plan, all of it; perhaps as before.
+    Plan(Vec<PlanEntry>),
+    /// Claude put itself into plan mode.
+    PlanMode,
+}
+
+/// A `tool_result` block, and what the frame around it says about it.
+#[derive(Debug, Default)]
+pub struct Ended<'a> {
+    /// `content`: a text or blocks.
+    pub content: Option<&'a RawValue>,
+    /// `is_error`.
+    pub is_error: bool,
+    /// `tool_use_result`.
+    pub structured: Option<&'a RawValue>,
+    /// `tool_result_meta[].non_execution_kind`.
+    pub non_execution: Option<&'a str>,
+    /// `tool_result_meta[].user_feedback`.
+    pub feedback: Option<&'a RawValue>,
+}
+
+/// A `tool_progress` frame.
+#[derive(Debug, Default)]
+pub struct Progress<'a> {
+    /// `elapsed_time_seconds`.
+    pub elapsed: Option<&'a RawValue>,
+    /// `subagent_type`.
+    pub subagent_type: Option<&'a str>,
+    /// `subagent_retry`.
+    pub subagent_retry: Option<&'a RawValue>,
+}
+
+/// The tool calls of one session.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Cards {
+    setting: Setting,
+    /// In the order in which they came.
+    calls: Vec<Call>,
+    streamed: Vec<Streamed>,
+    steps: Steps,
+}
+
+impl Cards {
+    /// No calls yet.
+    pub fn new(setting: Setting) -> Cards {
+        Cards {
+            setting,
+            ..Cards::default()
+        }
+    }
+
+    /// A `tool_use` block began in a stream, which is named by the call of its subagent.
+    pub fn began(
+        &mut self,
+        stream: &str,
+        index: u64,
+        id: &str,
+        name: &str,
+        parent: Option<&str>,
+        out: &mut Vec<Told>,
+    ) {
+        if self.known(id) {
+            return;
+        }
+        let call = self.open(id, name, parent, out);
+        if call.hidden {
+            return;
+        }
+        let streamed = &mut self.streamed;
+        streamed.retain(|known| known.stream != stream || known.index != index);
+        if streamed.len() as u64 >= limits::CLAUDE_STREAMS {
+            streamed.remove(0);
+        }
+        streamed.push(Streamed::new(stream, index, id));
+        let empty = RawValue::from_string("{}".to_owned()).unwrap_or_default();
+        self.show(id, &empty, out);
+    }
+
+    /// The input of that block grew: fields that are complete now refine the card.
+    pub fn input_grew(&mut self, stream: &str, index: u64, piece: &str, out: &mut Vec<Told>) {
+        let mut all = self.streamed.iter_mut();
+        let Some(streamed) = all.find(|known| known.index == index && known.stream == stream)
+        else {
+            return;
+        };
+        let Some(input) = streamed.grew(piece) else {
+            return;
+        };
+        let id = streamed.id.clone();
+        let mut news = self.look(&id, &input);
+        // Half a diff or half a question would be wrong.
+        news.content = None;
+        self.tell(&id, news, out);
+    }
+
+    /// The whole `tool_use` block, from the consolidated message.
+    pub fn called(
+        &mut self,
+        id: &str,
+        name: &str,
+        input: &RawValue,
+        parent: Option<&str>,
+        out: &mut Vec<Told>,
+    ) {
+        self.streamed.retain(|known| known.id != id);
+        if !self.known(id) {
+            self.open(id, name, parent, out);
+        }
+        let Some(call) = self.call(id).filter(|call| !call.ended) else {
+            return;
+        };
+        let again = core::mem::replace(&mut call.called, true);
+        if !call.hidden {
+            return self.show(id, input, out);
+        }
+        if input.get().len() as u64 <= limits::CLAUDE_STREAMED_INPUT {
+            call.input = Some(input.to_owned());
+        }
+        // A subagent has todos of its own, which are not the session's plan.
+        if name == "TodoWrite" && call.parent.is_none() && !again {
+            out.extend(steps::todos(input).map(Told::Plan));
+        }
+    }
+
+    /// The user is to be asked about a call. Gives the whole card for the question; the card
+    /// itself comes first where it was not seen.
+    #[expect(clippy::too_many_arguments, reason = "the fields of `can_use_tool`")]
+    pub fn asked(
+        &mut self,
+        id: &str,
+        name: &str,
+        input: &RawValue,
+        parent: Option<&str>,
+        blocked_path: Option<&str>,
+        mcp_server: Option<&RawValue>,
+        out: &mut Vec<Told>,
+    ) -> Report {
+        if !self.known(id) {
+            self.called(id, name, input, parent, out);
+        }
+        let news = self.look(id, input);
+        let mut places = news.places;
+        if let Some(path) = blocked_path {
+            let blocked = vec![Place {
+                path: path.to_owned(),
+                line: None,
+            }];
+            for blocked in path::within(blocked, &self.setting.cwd) {
+                let places = places.get_or_insert_default();
+                if places.iter().all(|place| place.path != blocked.path) {
+                    places.push(blocked);
+                }
+            }
+        }
+        let call = self.call(id);
+        let parent = call.and_then(|call| call.parent.clone());
+        let mut names = object! { "toolName": name };
+        if let Some(parent) = &parent {
+            names.set("parentToolUseId", parent);
+        }
+        if let Some(server) = mcp_server {
+            names.set("mcpServer", server);
+        }
+        Report {
+            id: id.to_owned(),
+            name: Some(name.to_owned()),
+            status: Some(Status::Pending),
+            title: news.title,
+            kind: news.kind,
+            content: news.content,
+            places,
+            raw_input: Some(input.to_owned()),
+            meta: (parent.is_some() || mcp_server.is_some())
+                .then(|| object! { "claudeCode": names }),
+            ..Report::default()
+        }
+    }
+
+    /// Whether a call waits for its result.
+    pub fn is_open(&self, id: &str) -> bool {
+        let mut calls = self.calls.iter().rev();
+        calls.any(|call| call.id == id && !call.ended && !call.hidden)
+    }
+
+    /// Whether a call was seen, and is not too long ago.
+    pub fn known(&self, id: &str) -> bool {
+        self.calls.iter().rev().any(|call| call.id == id)
+    }
+
+    /// The conversation began anew: nothing of before counts.
+    pub fn reset(&mut self, out: &mut Vec<Told>) {
+        *self = Cards::new(core::mem::take(&mut self.setting));
+        out.push(Told::Plan(Vec::new()));
+    }
+
+    fn call(&mut self, id: &str) -> Option<&mut Call> {
+        self.calls.iter_mut().rev().find(|call| call.id == id)
+    }
+
+    /// A new call. Past the limit the oldest is closed, so that none stays open for ever.
+    fn open(
+        &mut self,
+        id: &str,
+        name: &str,
+        parent: Option<&str>,
+        out: &mut Vec<Told>,
+    ) -> &mut Call {
+        let open = self.calls.iter().filter(|call| !call.ended);
+        if open.clone().count() as u64 >= limits::CLAUDE_OPEN_CALLS {
+            let oldest = open.map(|call| call.id.clone()).next();
+            oldest
+                .into_iter()
+                .for_each(|oldest| self.close(&oldest, out));
+        }
+        let mut call = Call::new(id, name, parent);
+        call.hidden = tools::is_hidden(name);
+        call.terminal = tools::is_command(name) && self.setting.terminals;
+        self.calls.push(call);
+        let last = self.calls.len() - 1;
+        &mut self.calls[last]
+    }
+
+    /// Shows a call with this input; all of it, if it is new.
+    fn show(&mut self, id: &str, input: &RawValue, out: &mut Vec<Told>) {
+        let mut news = self.look(id, input);
+        let new = self.call(id).filter(|call| call.status.is_none());
+        if let Some(call) = new {
+            news.status = Some(Status::Pending);
+            if call.terminal {
+                news.notes.beside = Some(("terminal_info", object! { "terminal_id": id }));
+            }
+        }
+        self.tell(id, news, out);
+    }
+
+    fn look(&mut self, id: &str, input: &RawValue) -> News {
+        let terminals = self.setting.terminals;
+        let cwd = self.setting.cwd.clone();
+        let name = self.call(id).map_or("", |call| call.name.as_str());
+        let look = tools::look(name, &Fields::of(input), &cwd);
+        let terminal = tools::is_command(name) && terminals;
+        let content = match terminal {
+            true => vec![Shown::Terminal(id.to_owned())],
+            false => look.content,
+        };
+        News {
+            title: Some(look.title),
+            kind: Some(look.kind),
+            content: Some(content),
+            places: look.places,
+            raw_input: Some(input.to_owned()),
+            ..News::default()
+        }
+    }
+
+    fn tell(&mut self, id: &str, news: News, out: &mut Vec<Told>) {
+        let report = self.call(id).and_then(|call| call.report(news));
+        out.extend(report.map(Told::Card));
+    }
+}

@@ -1,0 +1,210 @@
+//! Where frames and tool cards meet: what a frame means for the cards, and what the cards
+//! want told.
+//!
+//! Invariant: a tool use of stopped work is neither shown nor allowed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::cards::{Ended, Progress, Told};
+use super::session::Session;
+use super::text::MAIN;
+use super::turns::Gate;
+use super::wire::{Block, Event, Frame, Message, Request, ResultMeta, part};
+use super::{control, permissions};
+use crate::host::{Cx, Fact};
+use crate::object;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Hook<'a> {
+    #[serde(borrow)]
+    hook_event_name: alloc::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    tool_response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_use_id: alloc::borrow::Cow<'a, str>,
+}
+
+impl Session {
+    /// A streamed event of a tool use.
+    pub(super) fn tool_streamed(&mut self, cx: &mut Cx<'_, '_>, key: &str, event: &Event<'_>) {
+        let mut out = Vec::new();
+        let parent = (key != MAIN).then_some(key);
+        match (&*event.kind, &event.content_block, &event.delta) {
+            ("content_block_start", Some(block), _) if is_call(block) => {
+                self.cards
+                    .began(key, event.index, &block.id, &block.name, parent, &mut out);
+            }
+            ("content_block_delta", _, Some(delta)) if delta.kind == "input_json_delta" => {
+                self.cards
+                    .input_grew(key, event.index, &delta.partial_json, &mut out);
+            }
+            _ => {}
+        }
+        self.tell_cards(cx, out);
+    }
+
+    /// The tool uses of a whole message.
+    pub(super) fn tools_called(&mut self, cx: &mut Cx<'_, '_>, key: &str, message: &Message<'_>) {
+        let mut out = Vec::new();
+        let parent = (key != MAIN).then_some(key);
+        for block in message.blocks() {
+            if is_call(&block)
+                && let Some(input) = block.input
+            {
+                self.cards
+                    .called(&block.id, &block.name, input, parent, &mut out);
+            }
+        }
+        self.tell_cards(cx, out);
+    }
+
+    /// Results of tools. Of work that is being stopped, those that close an open call.
+    pub(super) fn tool_results(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        frame: &Frame<'_>,
+        message: &Message<'_>,
+        gate: Gate,
+    ) {
+        let metas: Vec<ResultMeta<'_>> = part(frame.tool_result_meta);
+        let mut out = Vec::new();
+        for block in message.blocks() {
+            if block.kind != "tool_result" {
+                continue;
+            }
+            let closing = block.is_error && self.cards.is_open(&block.tool_use_id);
+            if gate == Gate::Reported || (gate == Gate::Unreported && !closing) {
+                continue;
+            }
+            let meta = metas.iter().find(|meta| meta.id == block.tool_use_id);
+            let ended = Ended {
+                content: block.content,
+                is_error: block.is_error,
+                structured: frame.tool_use_result,
+                non_execution: meta.and_then(|meta| meta.non_execution_kind.as_deref()),
+                feedback: meta.and_then(|meta| meta.user_feedback),
+            };
+            self.cards.result(&block.tool_use_id, &ended, &mut out);
+        }
+        self.tell_cards(cx, out);
+    }
+
+    /// Calls of work that was stopped: closed before the editor hears of its end.
+    pub(super) fn close_calls(&mut self, cx: &mut Cx<'_, '_>) {
+        let mut out = Vec::new();
+        let background: Vec<String> = self
+            .tasks
+            .values()
+            .filter(|task| task.subagent)
+            .filter_map(|task| task.tool_use_id.clone())
+            .collect();
+        let keep = |parent: Option<&str>| {
+            parent.is_some_and(|parent| background.iter().any(|it| it == parent))
+        };
+        self.cards.close_all(keep, &mut out);
+        self.tell_cards(cx, out);
+    }
+
+    /// `can_use_tool`.
+    pub(super) fn may_use(&mut self, cx: &mut Cx<'_, '_>, id: &str, request: &Request<'_>) {
+        let background = request.agent_id.is_some();
+        if self.turns.gate() == Gate::Reported && !background {
+            let sentence = "The user cancelled this prompt.";
+            let no = permissions::denied(&request.tool_use_id, sentence, false);
+            return self.write(cx, &control::answer(id, &no));
+        }
+        let Some(input) = request.input else {
+            let error = "can_use_tool has no input";
+            return self.write(cx, &control::refusal(id, error));
+        };
+        let mut out = Vec::new();
+        let card = self.cards.asked(
+            &request.tool_use_id,
+            &request.tool_name,
+            input,
+            None,
+            request.blocked_path.as_deref(),
+            request.mcp_server,
+            &mut out,
+        );
+        self.tell_cards(cx, out);
+        let dialog = self.permissions.ask(id, request, card);
+        self.tell(cx, Fact::Asks { dialog });
+    }
+
+    /// `hook_callback`: what a tool answered.
+    pub(super) fn hooked(&mut self, cx: &mut Cx<'_, '_>, id: &str, request: &Request<'_>) {
+        let hook: Hook<'_> = part(request.input);
+        if hook.hook_event_name == "PostToolUse"
+            && let Some(response) = hook.tool_response
+        {
+            let mut out = Vec::new();
+            self.cards.hooked(&hook.tool_use_id, response, &mut out);
+            self.tell_cards(cx, out);
+        }
+        self.write(cx, &control::answer(id, &object! { "continue": true }));
+    }
+
+    /// `tool_progress`.
+    pub(super) fn tool_progress(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let mut out = Vec::new();
+        let progress = Progress {
+            elapsed: frame.elapsed_time_seconds,
+            subagent_type: frame.subagent_type.as_deref(),
+            subagent_retry: frame.subagent_retry,
+        };
+        self.cards.progress(
+            frame.tool_use_id.as_deref().unwrap_or_default(),
+            frame.parent_tool_use_id.as_deref(),
+            &progress,
+            &mut out,
+        );
+        self.tell_cards(cx, out);
+    }
+
+    /// `system/permission_denied`.
+    pub(super) fn tool_denied(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let mut out = Vec::new();
+        self.cards.denied(
+            frame.tool_use_id.as_deref().unwrap_or_default(),
+            frame.decision_reason_type.as_deref(),
+            frame.decision_reason.as_deref(),
+            word(frame.message).as_deref(),
+            &mut out,
+        );
+        self.tell_cards(cx, out);
+    }
+
+    /// The conversation begins anew (`/clear`).
+    pub(super) fn reset(&mut self, cx: &mut Cx<'_, '_>) {
+        let mut out = Vec::new();
+        self.cards.reset(&mut out);
+        self.tell_cards(cx, out);
+        self.tasks.clear();
+    }
+
+    fn tell_cards(&mut self, cx: &mut Cx<'_, '_>, told: Vec<Told>) {
+        for told in told {
+            match told {
+                Told::Card(report) => self.tell(cx, Fact::Card(report.into())),
+                Told::Plan(entries) => self.tell(cx, Fact::Plan { entries }),
+                // The options follow from the process's own word of its mode.
+                Told::PlanMode => {}
+            }
+        }
+    }
+}
+
+/// A text, where a frame of another kind has a message.
+fn word(raw: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+fn is_call(block: &Block<'_>) -> bool {
+    block.kind.ends_with("tool_use") && !block.id.is_empty()
+}
