@@ -2,9 +2,12 @@
 //! section 1). They come by the configuration; of a secret only that it is set.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
+
+use crate::projection::path::absolute;
 
 /// What of the environment matters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -45,6 +48,14 @@ impl Environment {
     /// Whether everything may be allowed: not for root, unless something else confines it.
     pub fn may_bypass(&self) -> bool {
         self.get("AIRLOCK_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+    }
+
+    /// Where the program keeps its sessions and settings: `CLAUDE_CONFIG_DIR`, else `.claude`
+    /// in `HOME`.
+    pub fn config_folder(&self) -> Option<String> {
+        let home = || Some(format!("{}/.claude", self.get("HOME")?.trim_end_matches('/')));
+        let named = self.get("CLAUDE_CONFIG_DIR").map(String::from);
+        named.or_else(home).filter(|folder| absolute(folder))
     }
 
     fn get(&self, name: &str) -> Option<&str> {

@@ -3,7 +3,8 @@
 //! This file routes; each concern has a file: the process and its end (`session`, `spawn`),
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
-//! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller contexts (`compaction`).
+//! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
+//! contexts (`compaction`), sessions of before (`stored`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
@@ -17,6 +18,7 @@ mod permissions;
 mod prompt;
 mod session;
 mod spawn;
+mod stored;
 mod text;
 mod tooling;
 mod tools;
@@ -32,11 +34,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
-use crate::host::{Command, Cx, Fact, Habits, SessionKey};
+use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
 use crate::input::{Channel, HostArrival};
 
 use environment::Environment;
 use session::Session;
+use stored::Stored;
 
 /// Under which name the Host's own facts stand in `_meta`.
 pub const EXTENSION: &str = "claudeCode";
@@ -47,7 +50,7 @@ pub const HABITS: Habits = Habits {
     blocks: true,
     mcp: true,
     folders: true,
-    history: false,
+    history: true,
 };
 
 /// What the module waits for.
@@ -68,15 +71,18 @@ pub struct Claude {
     environment: Environment,
     sessions: BTreeMap<Channel, Session>,
     keys: BTreeMap<SessionKey, Channel>,
+    stored: Stored,
     ending: bool,
 }
 
 impl Claude {
     /// `choice` names the program on the embedder's table.
     pub fn new(choice: &HostChoice) -> Claude {
+        let environment = Environment::read(&choice.environment);
         Claude {
             program: choice.name.clone(),
-            environment: Environment::read(&choice.environment),
+            stored: Stored::new(&environment),
+            environment,
             sessions: BTreeMap::new(),
             keys: BTreeMap::new(),
             ending: false,
@@ -99,7 +105,18 @@ impl Claude {
                 turn_id,
                 content,
                 ..
-            } => self.with(cx, session, |it, cx| it.prompt(cx, turn_id, &content)),
+            } if self.keys.contains_key(&session) => {
+                self.with(cx, session, |it, cx| it.prompt(cx, turn_id, &content));
+            }
+            Command::Start {
+                session, turn_id, ..
+            } => {
+                let outcome = Outcome::Broken {
+                    failure: failure::ended(),
+                };
+                let turn_id = &turn_id;
+                let _fine = cx.tell(session, Fact::Settled { turn_id, outcome });
+            }
             Command::Stop { session } => self.with(cx, session, Session::cancel),
             Command::Answer {
                 session,
@@ -107,6 +124,7 @@ impl Claude {
                 reply,
             } => self.with(cx, session, |it, cx| it.replied(cx, &dialog, &reply)),
             Command::Close { session, ticket } => {
+                self.abandon(cx, session);
                 if !self.keys.contains_key(&session) {
                     let closed = Fact::Closed {
                         ticket,
@@ -117,20 +135,30 @@ impl Claude {
                 }
                 self.with(cx, session, |it, cx| it.close(cx, Some(ticket)));
             }
-            Command::Pause { session } => self.with(cx, session, |it, cx| it.read(cx, false)),
-            Command::Resume { session } => self.with(cx, session, |it, cx| it.read(cx, true)),
+            Command::Pause { session } => self.pace(cx, session, false),
+            Command::Resume { session } => self.pace(cx, session, true),
             Command::Shutdown => self.shut_down(cx),
-            Command::List { ticket, .. }
-            | Command::Load { ticket, .. }
-            | Command::Configure { ticket, .. }
-            | Command::Steer { ticket, .. }
-            | Command::Delete { ticket, .. } => {
+            Command::List {
+                ticket,
+                cwd,
+                cursor,
+            } => self.list(cx, ticket, cwd, cursor.as_deref()),
+            Command::Load {
+                session,
+                session_id,
+                ticket,
+                setup,
+                replay,
+            } => self.load(cx, ticket, session, session_id, setup, replay),
+            Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
+            Command::Abandon { session } => self.abandon(cx, session),
+            Command::Configure { ticket, .. } | Command::Steer { ticket, .. } => {
                 let failure = failure::not_yet();
                 cx.answer(Fact::Refused { ticket, failure });
             }
-            Command::Abandon { .. } | Command::StopForeign { .. } => {}
+            Command::StopForeign { .. } => {}
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// Something came on a channel.
@@ -138,7 +166,7 @@ impl Claude {
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// A line of this process trapped: it is left out, the rest goes on.
@@ -146,7 +174,7 @@ impl Claude {
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.poisoned(cx);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// A timer is due.
@@ -155,16 +183,17 @@ impl Claude {
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// The end may wait no longer.
     pub fn end_now(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
+        self.refuse_jobs(cx);
         for session in self.sessions.values_mut() {
             session.kill(cx);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// Whether nothing is left open.
@@ -174,8 +203,16 @@ impl Claude {
 
     fn shut_down(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
+        self.refuse_jobs(cx);
         for session in self.sessions.values_mut() {
             session.close(cx, None);
+        }
+    }
+
+    /// The editor is slow, or reads again (rule R7).
+    fn pace(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, on: bool) {
+        if self.pace_load(cx, key, on) {
+            self.with(cx, key, |it, cx| it.read(cx, on));
         }
     }
 
@@ -200,7 +237,7 @@ impl Claude {
     }
 
     /// Forgets sessions whose process is gone and whose answers are given.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, cx: &mut Cx<'_, '_>) {
         let gone: Vec<Channel> = self
             .sessions
             .iter()
@@ -211,5 +248,6 @@ impl Claude {
             self.sessions.remove(&channel);
             self.keys.retain(|_, it| *it != channel);
         }
+        self.settle_loads(cx);
     }
 }

@@ -66,6 +66,10 @@ pub struct Session {
     pub(super) shown: bool,
     backstops: BTreeMap<String, Timer>,
     titled: bool,
+    /// Where it works, and with what.
+    setup: Setup,
+    /// It was stored: a load tells when it is there.
+    again: bool,
 }
 
 /// How far the process is.
@@ -81,6 +85,17 @@ enum Stage {
     Gone,
     /// Nothing is left to do.
     Over,
+}
+
+/// A session that is taken up again.
+#[derive(Debug)]
+pub struct Again {
+    /// Its id.
+    pub id: String,
+    /// Whether something was said in it.
+    pub resume: bool,
+    /// How permissions were asked for.
+    pub mode: Option<String>,
 }
 
 /// What this version of the program does.
@@ -110,14 +125,35 @@ impl Session {
         ticket: Ticket,
         setup: Setup,
     ) -> Session {
-        let id = cx.core.uuid();
+        let again = Again {
+            id: cx.core.uuid(),
+            resume: false,
+            mode: None,
+        };
+        let session = Session::start_again(cx, program, environment, ticket, setup, again);
+        Session {
+            again: false,
+            ..session
+        }
+    }
+
+    /// Starts a process for a session that has an id.
+    pub fn start_again(
+        cx: &mut Cx<'_, '_>,
+        program: &str,
+        environment: &Environment,
+        ticket: Ticket,
+        setup: Setup,
+        again: Again,
+    ) -> Session {
+        let Again { id, resume, mode } = again;
         let channel = cx.core.channel();
         let start = Start {
             program,
             session_id: &id,
             setup: &setup,
-            resume: false,
-            mode: "default",
+            resume,
+            mode: mode.as_deref().unwrap_or("default"),
             asks: false,
         };
         let command = spawn::command(&start, environment);
@@ -154,6 +190,8 @@ impl Session {
             shown: false,
             backstops: BTreeMap::new(),
             titled: false,
+            setup,
+            again: true,
         }
     }
 
@@ -170,6 +208,46 @@ impl Session {
     /// The sessions know it now.
     pub fn known_as(&mut self, key: SessionKey) {
         self.key = Some(key);
+    }
+
+    /// Whether it takes prompts.
+    pub fn is_live(&self) -> bool {
+        self.stage == Stage::Live
+    }
+
+    /// Whether it takes prompts no more.
+    pub fn leaves(&self) -> bool {
+        !matches!(self.stage, Stage::Starting(_) | Stage::Live)
+    }
+
+    /// Whether it takes prompts, and works there and with these already.
+    pub fn serves(&self, setup: &Setup) -> bool {
+        let servers = |setup: &Setup| {
+            let mut servers = setup.servers.clone();
+            servers.sort_by(|a, b| a.name.cmp(&b.name));
+            servers
+        };
+        self.is_live()
+            && self.setup.cwd == setup.cwd
+            && self.setup.folders == setup.folders
+            && servers(&self.setup) == servers(setup)
+    }
+
+    /// What was shown of it before it was taken up again.
+    pub fn remembers(&mut self, cards: Cards) {
+        self.cards = cards;
+    }
+
+    /// It is there again, and what was before has been shown.
+    pub fn loaded(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket) {
+        self.tell(
+            cx,
+            Fact::Loaded {
+                ticket,
+                title: String::new(),
+                options: None,
+            },
+        );
     }
 
     /// Whether nothing is left to do.
@@ -281,14 +359,17 @@ impl Session {
         }
         self.disarm(cx);
         self.stage = Stage::Live;
-        cx.answer(Fact::Created {
-            ticket,
-            session_id: self.id.clone(),
-            title: String::new(),
-            options: None,
-            cwd: self.cwd.clone(),
-            about: None,
-        });
+        // A session of before is told by its load.
+        if !self.again {
+            cx.answer(Fact::Created {
+                ticket,
+                session_id: self.id.clone(),
+                title: String::new(),
+                options: None,
+                cwd: self.cwd.clone(),
+                about: None,
+            });
+        }
         let summary = object! { "subtype": "get_context_usage", "detail": "summary" };
         self.request(cx, Purpose::Context, &summary);
     }
