@@ -36,6 +36,8 @@ pub struct ScriptedCli {
     pub users: Vec<Value>,
     /// What it was asked, in order: `interrupt`, ...
     pub asked: Vec<String>,
+    /// How many prompts it had when each interrupt came.
+    pub interrupts: Vec<usize>,
     /// The prompts that were taken back, by their ids.
     pub taken_back: Vec<Value>,
     /// The answers that it got, in order.
@@ -54,6 +56,7 @@ impl Default for ScriptedCli {
             started: Vec::new(),
             users: Vec::new(),
             asked: Vec::new(),
+            interrupts: Vec::new(),
             taken_back: Vec::new(),
             answers: Vec::new(),
             by_hand: BTreeSet::new(),
@@ -158,6 +161,9 @@ impl Peer for ScriptedCli {
                 if subtype == "cancel_async_message" {
                     let uuid = frame["request"]["message_uuid"].clone();
                     self.taken_back.push(uuid);
+                }
+                if subtype == "interrupt" {
+                    self.interrupts.push(self.users.len());
                 }
                 self.asked.push(subtype);
                 match response {

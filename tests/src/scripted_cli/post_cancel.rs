@@ -21,6 +21,8 @@ pub enum Step {
     Prompt(usize),
     /// It waits until it is asked this.
     Asked(&'static str),
+    /// It waits for an interrupt behind this prompt.
+    Interrupted(usize),
     /// It waits until this prompt is taken back.
     TakenBack(usize),
     /// It answers what it was asked.

@@ -34,7 +34,11 @@ fn works(name: &str) -> Vec<Work> {
         }
         "queued_dropped" => vec![stopped, three],
         "followup_after_cancel" => {
-            vec![stopped, work("msg_follow", "Follow-up text", Whose::Own), two]
+            vec![
+                stopped,
+                work("msg_follow", "Follow-up text", Whose::Own),
+                two,
+            ]
         }
         "followup_consolidated_only" => {
             let text = "Follow-up not streamed";
@@ -89,7 +93,10 @@ fn given_a_cancel_when_the_session_is_closed_at_any_time_then_every_prompt_is_an
 fn given_a_cancel_when_questions_and_follow_ups_race_it_then_each_text_and_answer_is_right() {
     for told in MORE {
         let (scenario, works) = told();
-        play(&Case::of(scenario, works), &[Event::Cancel, Event::Timer, Event::Allows]);
+        play(
+            &Case::of(scenario, works),
+            &[Event::Cancel, Event::Timer, Event::Allows],
+        );
     }
 }
 
@@ -117,7 +124,11 @@ fn play(case: &Case, spare: &[Event]) {
         case.replies.len(),
         explored.known.len()
     );
-    assert!(concurrent >= 8, "{}: only {concurrent} concurrent", case.name);
+    assert!(
+        concurrent >= 8,
+        "{}: only {concurrent} concurrent",
+        case.name
+    );
 }
 
 #[derive(Default)]
@@ -146,7 +157,9 @@ fn visit(world: World<'_>, explored: &mut Explored) -> u128 {
         let span = explored.places.entry(act).or_insert((frame, frame));
         *span = (span.0.min(frame), span.1.max(frame));
     }
-    let done = events.iter().all(|event| matches!(event, Event::Cancel | Event::Close));
+    let done = events
+        .iter()
+        .all(|event| matches!(event, Event::Cancel | Event::Close));
     let orders: u128 = events
         .into_iter()
         .map(|event| visit(world.after(event), explored))

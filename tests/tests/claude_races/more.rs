@@ -8,8 +8,8 @@ use airlock_tests::scripted_cli::post_cancel::{
 };
 use airlock_tests::scripted_cli::words::{
     NEW, OLD, aborted, assistant_of, block_stop, by_itself, can_use_tool, done, echo, interrupted,
-    life, of, requesting, start, state, stop, task_over, task_started, text, text_block,
-    thought, thought_block, tool_block, tool_result, with,
+    life, of, requesting, start, state, stop, task_over, task_started, text, text_block, thought,
+    thought_block, tool_block, tool_result, with,
 };
 use airlock_tests::scripted_cli::{Act, Scenario, Step};
 use serde_json::{Value, json};
@@ -54,7 +54,10 @@ fn second_turn() -> Vec<Step> {
 
 fn interrupt() -> [Step; 2] {
     let receipt = json!({ "still_queued": [] });
-    [Step::Asked("interrupt"), Step::Replies("interrupt", receipt)]
+    [
+        Step::Asked("interrupt"),
+        Step::Replies("interrupt", receipt),
+    ]
 }
 
 fn cancel_then_two() -> Vec<Act> {
@@ -88,7 +91,10 @@ fn thought_ahead_of_its_echo() -> Told {
         work("msg_1", "Working, stopping", Whose::Prompt(1)),
         work("msg_2", "I think.Yes.", Whose::Prompt(2)),
     ];
-    (scenario("thought_ahead_of_its_echo", cli, cancel_then_two()), works)
+    (
+        scenario("thought_ahead_of_its_echo", cli, cancel_then_two()),
+        works,
+    )
 }
 
 /// Rows 15 and 16: the follow-up of a turn that waits for its subagent.
@@ -160,7 +166,10 @@ fn asked_when_cancelled() -> Told {
     cli.extend(says([
         withdrawn,
         interrupted(),
-        aborted(with(of(&[1]), json!({ "terminal_reason": "aborted_tools" }))),
+        aborted(with(
+            of(&[1]),
+            json!({ "terminal_reason": "aborted_tools" }),
+        )),
         life(1, "cancelled"),
         state("idle"),
     ]));
@@ -197,7 +206,10 @@ fn own_cycle_that_asks_on() -> Told {
         work("late", "after-report", Whose::Nobody),
         second(),
     ];
-    (scenario("own_cycle_that_asks_on", cli, cancel_then_two()), works)
+    (
+        scenario("own_cycle_that_asks_on", cli, cancel_then_two()),
+        works,
+    )
 }
 
 /// O1, O2: two prompts share one turn and its result.
@@ -215,7 +227,8 @@ fn two_taken_together() -> Told {
         text_block(0),
         text(0, "Both"),
     ]));
-    cli.extend(interrupt());
+    let receipt = json!({ "still_queued": [] });
+    cli.extend([Step::Interrupted(2), Step::Replies("interrupt", receipt)]);
     cli.extend(says([
         aborted(of(&[1, 2])),
         life(1, "cancelled"),
@@ -224,7 +237,7 @@ fn two_taken_together() -> Told {
     ]));
     cli.extend(turn(3, "msg_3", &["Third ", "answer"]));
     let works = vec![
-        work("msg_1", "Both", Whose::Prompt(1)),
+        work("msg_1", "Both", Whose::Both),
         work("msg_3", "Third answer", Whose::Prompt(3)),
     ];
     let acts = editor(&[
@@ -244,7 +257,12 @@ fn turn_that_ends_well() -> Told {
     cli.extend(says([done(1), life(1, "completed"), state("idle")]));
     cli.extend(interrupt());
     cli.push(Step::Says(state("running")));
-    cli.extend(answered(None, "msg_f", &["Follow-up ", "text"], by_itself()));
+    cli.extend(answered(
+        None,
+        "msg_f",
+        &["Follow-up ", "text"],
+        by_itself(),
+    ));
     cli.push(Step::Says(state("idle")));
     cli.extend(second_turn());
     let works = vec![
@@ -252,7 +270,10 @@ fn turn_that_ends_well() -> Told {
         work("msg_f", "Follow-up text", Whose::Own),
         second(),
     ];
-    (scenario("turn_that_ends_well", cli, cancel_then_two()), works)
+    (
+        scenario("turn_that_ends_well", cli, cancel_then_two()),
+        works,
+    )
 }
 
 fn tool(id: &str) -> Vec<Step> {

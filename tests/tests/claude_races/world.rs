@@ -44,6 +44,8 @@ pub struct Work {
 pub enum Whose {
     /// Of this prompt.
     Prompt(usize),
+    /// Of the first two prompts together.
+    Both,
     /// Of this prompt, but begun as Claude's own: a second cancel may find it as that.
     Folded(usize),
     /// Of this prompt, whose answer may wait for a subagent: a cancel finds it said.
@@ -113,6 +115,8 @@ pub struct World<'a> {
     cancels: usize,
     /// A cancel came behind the question that is open.
     void: bool,
+    /// Tool calls that were shown and are not closed.
+    tools: Vec<String>,
     closed: Option<u64>,
     /// Of each work, what was said and what was shown.
     said: BTreeMap<&'static str, Told>,
@@ -156,6 +160,7 @@ impl<'a> World<'a> {
             prompts: Vec::new(),
             cancels: 0,
             void: false,
+            tools: Vec::new(),
             closed: None,
             said: BTreeMap::new(),
             looked,
@@ -175,6 +180,7 @@ impl<'a> World<'a> {
             prompts: self.prompts.clone(),
             cancels: self.cancels,
             void: self.void,
+            tools: self.tools.clone(),
             closed: self.closed,
             said: self.said.clone(),
             looked: self.looked,
@@ -202,6 +208,7 @@ impl<'a> World<'a> {
             Some(Step::Prompt(number)) => self.scene.has(*number),
             Some(Step::Asked(subtype)) => host.times_asked(subtype) > 0,
             Some(Step::Answered(question)) => host.answer_to(question).is_some(),
+            Some(Step::Interrupted(prompt)) => self.scene.interrupted(*prompt),
             Some(Step::TakenBack(prompt)) => self.scene.taken_back(*prompt),
             Some(_) => true,
             None => false,
@@ -362,9 +369,13 @@ impl<'a> World<'a> {
         assert_eq!(prompt.answer.replace(reason.clone()), None, "twice");
         let wanted = if doomed { "cancelled" } else { "end_turn" };
         self.must(reason == wanted, &format!("{wanted}, not {reason}"));
-        let number = 1 + self.prompts.iter().position(|it| message["id"] == it.id).unwrap_or(0);
-        let mut open = self.open_tools();
-        open.retain(|tool| prompt_of(tool) == number);
+        let number = 1 + self
+            .prompts
+            .iter()
+            .position(|it| message["id"] == it.id)
+            .unwrap_or(0);
+        let open = self.tools.iter();
+        let open: Vec<&String> = open.filter(|it| prompt_of(it) == number).collect();
         let closed = !doomed || open.is_empty() || self.closed.is_some();
         self.must(closed, &format!("open at the report: {open:?}"));
         if doomed && self.cancels == 1 && self.closed.is_none() {
@@ -372,34 +383,23 @@ impl<'a> World<'a> {
             for work in &self.case.works {
                 if work.whose == Whose::Prompt(number) {
                     let told = self.said.get(work.message).cloned().unwrap_or_default();
-                    self.must(told.said == told.shown, &format!("lost before the report: {told:?}"));
+                    self.must(
+                        told.said == told.shown,
+                        &format!("lost before the report: {told:?}"),
+                    );
                 }
             }
         }
     }
 
-    fn open_tools(&self) -> Vec<String> {
-        let mut open: Vec<String> = Vec::new();
-        for update in self.scene.desk.updates() {
-            let id = update["toolCallId"].as_str().unwrap_or_default().to_owned();
-            if update["sessionUpdate"] == "tool_call" {
-                open.push(id);
-            } else if matches!(update["status"].as_str(), Some("completed" | "failed")) {
-                open.retain(|it| *it != id);
-            }
-        }
-        open
-    }
-
     fn shown(&mut self, update: &Value) {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
         if kind.starts_with("tool_call") {
-            let tool = update["toolCallId"].as_str().unwrap_or_default();
-            let prompt = &self.prompts[prompt_of(tool) - 1];
-            let reported = prompt.doomed && prompt.answer.is_some();
-            return self.must(!reported, "a tool after the report");
+            return self.tool(update);
         }
-        let Some(text) = update["content"]["text"].as_str().filter(|_| kind.ends_with("_chunk"))
+        let Some(text) = update["content"]["text"]
+            .as_str()
+            .filter(|_| kind.ends_with("_chunk"))
         else {
             return;
         };
@@ -414,12 +414,19 @@ impl<'a> World<'a> {
                 _ => told.said[told.upto..].starts_with(text),
             }
         }) else {
-            return self.must(false, &format!("nobody said {text}, or it was shown before"));
+            return self.must(
+                false,
+                &format!("nobody said {text}, or it was shown before"),
+            );
         };
         let reported = match work.whose {
             Whose::Prompt(number) | Whose::Held(number) => {
                 let prompt = &self.prompts[number - 1];
                 prompt.doomed && prompt.answer.is_some()
+            }
+            Whose::Both => {
+                let mut both = self.prompts.iter().take(2);
+                both.all(|prompt| prompt.doomed && prompt.answer.is_some())
             }
             Whose::Folded(number) => {
                 let prompt = &self.prompts[number - 1];
@@ -433,6 +440,18 @@ impl<'a> World<'a> {
             told.shown.push_str(text);
             let skipped = told.said[told.upto..].find(text).unwrap_or_default();
             told.upto += skipped + text.len();
+        }
+    }
+
+    fn tool(&mut self, update: &Value) {
+        let tool = update["toolCallId"].as_str().unwrap_or_default();
+        let prompt = &self.prompts[prompt_of(tool) - 1];
+        let reported = prompt.doomed && prompt.answer.is_some();
+        self.must(!reported, "a tool after the report");
+        if update["sessionUpdate"] == "tool_call" {
+            self.tools.push(tool.to_owned());
+        } else if matches!(update["status"].as_str(), Some("completed" | "failed")) {
+            self.tools.retain(|it| it != tool);
         }
     }
 
@@ -479,7 +498,10 @@ impl<'a> World<'a> {
         self.scene.streams("msg_again", &["All ", "well."]);
         self.scene.says([done(number), state("idle")]);
         let answer = self.scene.answer(prompt);
-        self.must(answer.as_deref() == Some("end_turn"), &format!("{answer:?}"));
+        self.must(
+            answer.as_deref() == Some("end_turn"),
+            &format!("{answer:?}"),
+        );
         let shown = self.scene.desk.shown("agent_message_chunk");
         let whole = ("msg_again".to_owned(), "All well.".to_owned());
         self.must(shown.contains(&whole), &format!("{shown:?}"));
@@ -508,7 +530,7 @@ impl<'a> World<'a> {
             self.said,
             (self.own, self.own_reported, self.void),
             self.scene.desk.armed(),
-            self.open_tools(),
+            self.tools,
             (self.scene.desk.asking(), &self.scene.desk.host.answers),
         );
         (self.scene.desk.state(), outside)

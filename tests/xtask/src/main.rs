@@ -4,6 +4,7 @@
 //! `cargo xtask try WORDS` · `cargo xtask test` · `cargo xtask lint` · `cargo xtask twins` ·
 //! `cargo xtask clients` · `cargo xtask mutate` · `cargo xtask bench`
 
+mod claude;
 mod clients;
 mod mutate;
 mod planted;
@@ -23,7 +24,8 @@ cargo xtask COMMAND
                 (needs cargo-component 0.21.1; `--install` builds it, some ten minutes)
   clients       real ACP clients against the program (needs npm and python3 with venv)
   mutate        remove one rule after the other and show which test notices; plant bugs that
-                only every order of events shows (`--alone` runs all other tests with each)
+                only every order of events shows (`--alone` runs all other tests with each;
+                a word: only what is in files whose path holds it)
   bench         the table of speed and memory (needs valgrind for the instruction counts)
 ";
 
