@@ -1,205 +1,72 @@
-//! The rules of the Claude Code Host whose removal a test has to notice (Claude adapter, 3.1
-//! row 22, and the table in `host/claude/turns.rs`).
+//! The real Claude Code behind the program, with a mock model on loopback and a home of its
+//! own: what an editor sees is compared with what was recorded (`tests/claude`).
 
-use crate::mutate::Mutation;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-/// The rules.
-pub const TABLE: &[Mutation] = &[
-    // Claude adapter, 3.1 row 22 (what is said there of v2 comes with v2).
-    Mutation {
-        rule: "W1: a cancel opens the window",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "        self.window.open = true;\n",
-        to: "",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "W2: what is abandoned may still have a result",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "                        self.window.orphans.insert(turn.uuid.clone(), orphan);\n",
-        to: "",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "W3: a cancelled turn is over at idle",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),\n            Phase::Active if !due",
-        to: "            Phase::Active if !due",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "W3: a cancelled turn is over at the next echo",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),\n            _ => None,\n        });\n        if let",
-        to: "            _ => None,\n        });\n        if let",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "W3: a cancelled turn is over after 30 s",
-        file: "component/engine/src/host/claude/session.rs",
-        from: "                self.settle(cx, settled, None);\n            }\n            Due::Gone",
-        to: "            }\n            Due::Gone",
-        tests: &["claude_goldens"],
-    },
-    Mutation {
-        rule: "W4: the next prompt's echo closes the window",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "let Window { stopped, .. } = core::mem::take(&mut self.window);",
-        to: "let Window { stopped, .. } = self.window.clone();",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "W5: a request of its own closes the window",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "            self.window = Window::default();\n",
-        to: "",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "H1: while the stopped turn has not ended",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "stopped.iter().any(|uuid| unsettled(uuid))\n",
-        to: "false\n",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "H1: while what Claude did by itself has not ended",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "        *own || ",
-        to: "        ",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "H2: while the result of an abandoned prompt is due",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "|| !orphans.is_empty()",
-        to: "|| false",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "H3: where the request names a stopped prompt",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "|| uuids.iter().any(|uuid| stopped.contains(*uuid))",
-        to: "|| false",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "H4: where the request names a prompt that is not over",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "|| uuids.iter().any(|uuid| unsettled(uuid))",
-        to: "|| false",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "a prompt that merely waits does not hold the window",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "|| uuids.iter().any(|uuid| unsettled(uuid))",
-        to: "|| !self.queue.is_empty()",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "D1: before the report the tail is shown",
-        file: "component/engine/src/host/claude/frames.rs",
-        from: "self.turns.gate() == Gate::Reported && !self.in_background(key)",
-        to: "self.turns.gate() != Gate::Closed && !self.in_background(key)",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "D1: its whole copy is not",
-        file: "component/engine/src/host/claude/frames.rs",
-        from: "let dropped = self.turns.gate() != Gate::Closed && !self.in_background(key);",
-        to: "let dropped = self.dropped(key);",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "D2: after the report nothing is shown",
-        file: "component/engine/src/host/claude/frames.rs",
-        from: "self.turns.gate() == Gate::Reported && !self.in_background(key)",
-        to: "false",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "a subagent in the background is not stopped",
-        file: "component/engine/src/host/claude/frames.rs",
-        from: "self.turns.gate() == Gate::Reported && !self.in_background(key)",
-        to: "self.turns.gate() == Gate::Reported",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "O1: a result is of the prompts that it names",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "let settled = if self.queue.iter().any(named) {",
-        to: "let settled = if false {\n            let _ = named;",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "O2: a result that names stopped work is that work's",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "} else if self.consume_named(owner.uuids) {",
-        to: "} else if false {",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "O2: a result that names nobody may be of stopped work",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "self.consume_one() || owner.aborted",
-        to: "owner.aborted",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "O3: work of Claude's own settles no prompt",
-        file: "component/engine/src/host/claude/turns.rs",
-        from: "} else if owner.autonomous {",
-        to: "} else if false {",
-        tests: &["claude_turns"],
-    },
-    Mutation {
-        rule: "latch: what was cut in two comes whole from its copy",
-        file: "component/engine/src/host/claude/text.rs",
-        from: "            self.latched = self.latched || key == MAIN;\n",
-        to: "",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "latch: the next message resets it",
-        file: "component/engine/src/host/claude/text.rs",
-        from: "        self.message_id = id.to_owned();\n        self.latched = false;\n",
-        to: "        self.message_id = id.to_owned();\n",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "latch: the copy resets it",
-        file: "component/engine/src/host/claude/text.rs",
-        from: "        stream.latched = false;\n",
-        to: "",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "latch: not for a subagent, whose copy is not shown",
-        file: "component/engine/src/host/claude/text.rs",
-        from: "self.latched = self.latched || key == MAIN;",
-        to: "self.latched = true;",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "a stream that begins again says nothing twice",
-        file: "component/engine/src/host/claude/text.rs",
-        from: "                    self.broken.push(block);\n",
-        to: "                    let _ = block;\n",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "a cancelled stream is not taken for the next turn's",
-        file: "component/engine/src/host/claude/text.rs",
-        from: "            *stream = Stream {\n                latched: stream.latched,\n                ..Stream::default()\n            };\n",
-        to: "            let _ = stream;\n",
-        tests: &["claude_texts"],
-    },
-    Mutation {
-        rule: "a grandchild with the pipe hangs nobody",
-        file: "component/engine/src/host/claude/session.rs",
-        from: "                self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));\n            }\n            HostArrival::Ended",
-        to: "            }\n            HostArrival::Ended",
-        tests: &["claude_process"],
-    },
-];
+use crate::run::{Failed, cargo, ensure_wasm_target, program, root};
+
+/// Proprietary and large: installed here, never part of the project.
+const PACKAGE: &str = "@anthropic-ai/claude-code";
+/// The version that the recordings were made with.
+const VERSION: &str = "2.1.318";
+
+/// Installs it below `target/claude` unless `--claude PATH` names one, and plays the
+/// scenarios that are named, or all.
+///
+/// # Errors
+/// When a part is missing, or an editor would see a difference that is not listed.
+pub fn run(rest: &[String]) -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    cargo(["build", "--release", "--locked", "--package", "host-runner"]).done()?;
+    let folder = root().join("target/claude");
+    let (claude, names) = match rest {
+        [flag, path, names @ ..] if flag == "--claude" => (PathBuf::from(path), names),
+        names => (installed(&folder)?, names),
+    };
+    warn_of_another_version(&claude)?;
+    program("node")
+        .args([root().join("tests/claude/run.mjs")])
+        .args([
+            "--agent".as_ref(),
+            root().join("target/release/host-runner").as_path(),
+        ])
+        .args(["--claude".as_ref(), claude.as_path()])
+        .args(["--runs".as_ref(), folder.join("runs").as_path()])
+        .args(names)
+        .done()
+}
+
+/// The executable, from npm.
+fn installed(folder: &Path) -> Result<PathBuf, Failed> {
+    let claude = folder.join("node_modules/.bin/claude");
+    if version(&claude).is_ok_and(|it| it == VERSION) {
+        return Ok(claude);
+    }
+    fs::create_dir_all(folder)?;
+    program("npm")
+        .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
+        .args([folder])
+        .args([format!("{PACKAGE}@{VERSION}")])
+        .done()?;
+    Ok(claude)
+}
+
+/// `2.1.318 (Claude Code)`, without the name.
+fn version(claude: &Path) -> Result<String, Failed> {
+    let output = program(claude).args(["--version"]).output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    Ok(printed
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned())
+}
+
+fn warn_of_another_version(claude: &Path) -> Result<(), Failed> {
+    let version = version(claude)?;
+    if version != VERSION {
+        println!("warning: this is Claude Code {version}, and the recordings are of {VERSION}");
+    }
+    Ok(())
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::run::{Failed, cargo, program, root};
-use crate::{claude, planted};
+use crate::{claude_rules, planted};
 
 /// A rule, and how its removal looks; or a bug.
 pub struct Mutation {
@@ -185,7 +185,7 @@ pub fn run(words: &[String]) -> Result<(), Failed> {
     fresh_copy(&copy)?;
     let only = words.iter().find(|word| !word.starts_with("--"));
     let wanted = |it: &&Mutation| only.is_none_or(|only| it.file.contains(only.as_str()));
-    let rules = TABLE.iter().chain(claude::TABLE);
+    let rules = TABLE.iter().chain(claude_rules::TABLE);
     let rules: Vec<&Mutation> = rules.filter(|_| !alone).filter(wanted).collect();
     let planted: Vec<&Mutation> = planted::TABLE.iter().filter(wanted).collect();
     let others = if alone { other_tests()? } else { Vec::new() };

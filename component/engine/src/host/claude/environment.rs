@@ -3,6 +3,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +45,24 @@ impl Environment {
 
     /// Whether everything may be allowed: not for root, unless something else confines it.
     pub fn may_bypass(&self) -> bool {
-        self.get("AIRLOCK_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+        self.get("AIRLOCK_IS_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+    }
+
+    /// The models that `CLAUDE_MODEL_CONFIG` allows, if not all.
+    pub fn models(&self) -> Option<Vec<String>> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Config {
+            available_models: Option<Vec<String>>,
+        }
+        let config = self.get("CLAUDE_MODEL_CONFIG")?;
+        let config: Config = serde_json::from_str(config).unwrap_or_default();
+        config.available_models
+    }
+
+    /// The user's own folder, where it was told.
+    pub fn home(&self) -> Option<&str> {
+        self.get("HOME")
     }
 
     fn get(&self, name: &str) -> Option<&str> {

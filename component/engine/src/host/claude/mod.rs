@@ -7,20 +7,32 @@
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+mod asking;
 pub mod cards;
+mod choices;
+mod commands;
 mod compaction;
+mod configure;
 mod control;
 mod environment;
 mod failure;
 mod frames;
+mod labels;
+mod models;
+mod modes;
+mod options;
 mod permissions;
 mod prompt;
+mod questions;
 mod session;
+mod settings;
 mod spawn;
+mod steering;
 mod text;
 mod tooling;
 mod tools;
 pub mod turns;
+mod updates;
 mod usage;
 mod wire;
 
@@ -48,6 +60,8 @@ pub const HABITS: Habits = Habits {
     mcp: true,
     folders: true,
     history: false,
+    switches: true,
+    terse: true,
 };
 
 /// What the module waits for.
@@ -57,6 +71,8 @@ pub enum Due {
     Greeting(Channel),
     /// A cancelled turn ends in time.
     Backstop { channel: Channel, turn: String },
+    /// A setting is answered in time.
+    Setting(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
 }
@@ -106,7 +122,9 @@ impl Claude {
                 dialog,
                 reply,
             } => self.with(cx, session, |it, cx| it.replied(cx, &dialog, &reply)),
-            Command::Close { session, ticket } => {
+            Command::Close {
+                session, ticket, ..
+            } => {
                 if !self.keys.contains_key(&session) {
                     let closed = Fact::Closed {
                         ticket,
@@ -120,10 +138,19 @@ impl Claude {
             Command::Pause { session } => self.with(cx, session, |it, cx| it.read(cx, false)),
             Command::Resume { session } => self.with(cx, session, |it, cx| it.read(cx, true)),
             Command::Shutdown => self.shut_down(cx),
+            Command::Configure {
+                session,
+                ticket,
+                setting,
+                ..
+            } => self.with(cx, session, |it, cx| it.configure(cx, ticket, setting)),
+            Command::Steer {
+                session,
+                ticket,
+                content,
+            } => self.with(cx, session, |it, cx| it.steer(cx, ticket, content)),
             Command::List { ticket, .. }
             | Command::Load { ticket, .. }
-            | Command::Configure { ticket, .. }
-            | Command::Steer { ticket, .. }
             | Command::Delete { ticket, .. } => {
                 let failure = failure::not_yet();
                 cx.answer(Fact::Refused { ticket, failure });
@@ -151,7 +178,10 @@ impl Claude {
 
     /// A timer is due.
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
-        let (Due::Greeting(channel) | Due::Backstop { channel, .. } | Due::Gone(channel)) = &due;
+        let (Due::Greeting(channel)
+        | Due::Backstop { channel, .. }
+        | Due::Setting(channel)
+        | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
         }

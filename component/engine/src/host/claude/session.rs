@@ -4,25 +4,30 @@
 //! that does not end when asked is killed.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::cards::{Cards, Setting};
+use super::commands::Commands;
+use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
-use super::{Due, failure, prompt};
+use super::{Due, asking, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
-use crate::host::dialog::Reply;
+use crate::host::dialog::{Means, Reply};
 use crate::host::{Cx, Ending, Fact, Failure, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
 use crate::json::Object;
@@ -41,11 +46,20 @@ pub struct Session {
     program: String,
     channel: Channel,
     lines: Lines,
-    stage: Stage,
+    pub(super) stage: Stage,
+    /// What of the greeting waits for the settings.
+    pub(super) greeting: Option<Box<RawValue>>,
+    /// What can be set; known when the session is live.
+    pub(super) panel: Option<Panel>,
+    pub(super) configuring: Configuring,
+    pub(super) commands: Commands,
+    pub(super) environment: Environment,
     timer: Option<Timer>,
     /// The end of what it said on stderr.
     said: String,
     exit: Option<Option<i32>>,
+    /// Its output is left with it, because the editor is slow.
+    paused: bool,
     pub(super) control: Control,
     pub(super) can: Abilities,
     pub(super) turns: Turns,
@@ -70,7 +84,7 @@ pub struct Session {
 
 /// How far the process is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+pub(super) enum Stage {
     /// It starts; `session/new` waits.
     Starting(Ticket),
     /// It takes prompts.
@@ -83,6 +97,13 @@ enum Stage {
     Over,
 }
 
+impl Stage {
+    /// Whether prompts and settings are taken.
+    pub(super) fn is_live(&self) -> bool {
+        *self == Stage::Live
+    }
+}
+
 /// What this version of the program does.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Abilities {
@@ -90,6 +111,8 @@ pub struct Abilities {
     pub lifecycle: bool,
     /// Its requests name their prompts.
     pub markers: bool,
+    /// It tells an answer of the user from none.
+    pub unanswered: bool,
 }
 
 /// Work in the background.
@@ -117,8 +140,9 @@ impl Session {
             session_id: &id,
             setup: &setup,
             resume: false,
-            mode: "default",
-            asks: false,
+            // Settings may say otherwise; they are known when it runs.
+            mode: modes::AUTO,
+            asks: cx.listener.can_ask(Means::Form),
         };
         let command = spawn::command(&start, environment);
         let open = HostDeparture::Open(Target::Process(command));
@@ -132,9 +156,15 @@ impl Session {
             channel,
             lines: Lines::default(),
             stage: Stage::Starting(ticket),
+            greeting: None,
+            panel: None,
+            configuring: Configuring::default(),
+            commands: Commands::default(),
+            environment: environment.clone(),
             timer: Some(timer),
             said: String::new(),
             exit: None,
+            paused: false,
             control: Control::default(),
             can: Abilities::default(),
             turns: Turns::default(),
@@ -208,9 +238,7 @@ impl Session {
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
-                // What it started may hold its pipe for ever.
-                self.disarm(cx);
-                self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
+                self.outlived(cx);
             }
             HostArrival::Ended(_) => {
                 if self.exit.is_none() && matches!(self.stage, Stage::Starting(_) | Stage::Live) {
@@ -223,6 +251,12 @@ impl Session {
             }
             HostArrival::Response(..) | HostArrival::Drained(_) => {}
         }
+    }
+
+    /// It exited, and its output has not ended: what it started may hold its pipe for ever.
+    fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
+        self.disarm(cx);
+        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
     }
 
     /// A line trapped: what it began or ended is unknown, so the lines start anew.
@@ -259,38 +293,59 @@ impl Session {
     /// The first line of all (Part 2.2).
     fn greet(&mut self, cx: &mut Cx<'_, '_>) {
         let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
-        let request = object! {
+        let mut request = object! {
             "subtype": "initialize",
-            "hooks": object! { "PostToolUse": hook("after-tool") },
+            "hooks": object! {
+                "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
+                "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
+            },
             "promptSuggestions": false,
             "forwardSubagentText": false,
         };
+        if cx.listener.can_ask(Means::Form) {
+            request.set("supportedDialogKinds", &[asking::FALLBACK]);
+        }
         self.request(cx, Purpose::Initialize, &request);
     }
 
-    /// The process greets back: the session is there.
-    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<(), &str>) {
+    /// The process greets back; its settings are still to come.
+    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<Option<&RawValue>, &str>) {
+        match answer {
+            Ok(greeting) => {
+                self.commands.greeted(greeting);
+                self.greeting = greeting.map(ToOwned::to_owned);
+                let request = object! { "subtype": "get_settings" };
+                self.request(cx, Purpose::Settings, &request);
+            }
+            Err(error) => {
+                let Stage::Starting(ticket) = self.stage else {
+                    return;
+                };
+                let failure = failure::greeting(error);
+                cx.answer(Fact::Refused { ticket, failure });
+                self.stage = Stage::Ending(None);
+                self.leave(cx);
+            }
+        }
+    }
+
+    /// The session is there.
+    pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
         let Stage::Starting(ticket) = self.stage else {
             return;
         };
-        if let Err(error) = answer {
-            let failure = failure::greeting(error);
-            cx.answer(Fact::Refused { ticket, failure });
-            self.stage = Stage::Ending(None);
-            return self.leave(cx);
-        }
         self.disarm(cx);
         self.stage = Stage::Live;
         cx.answer(Fact::Created {
             ticket,
             session_id: self.id.clone(),
             title: String::new(),
-            options: None,
+            options: self.panel.as_ref().map(Panel::options),
             cwd: self.cwd.clone(),
             about: None,
         });
-        let summary = object! { "subtype": "get_context_usage", "detail": "summary" };
-        self.request(cx, Purpose::Context, &summary);
+        self.tell_commands(cx);
+        self.ask_context(cx);
     }
 
     /// A prompt.
@@ -300,6 +355,7 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.warn_first(cx);
                 self.title(cx, &prompt::words(&content.blocks));
                 return;
             }
@@ -372,8 +428,8 @@ impl Session {
         settled: Vec<Settled>,
         result: Option<&(Outcome, Option<Spent>)>,
     ) {
-        let stopped = |how: &How| matches!(how, How::Stopped | How::Cancelled);
-        if settled.iter().any(|it| stopped(&it.how)) && !self.turns.active() {
+        // A call that has no result by now gets none; a stream that broke off leaves such.
+        if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
         }
         for Settled { uuid, how } in settled {
@@ -415,6 +471,7 @@ impl Session {
 
     /// Reads on, or leaves bytes with the process while the editor is slow (rule R7).
     pub fn read(&mut self, cx: &mut Cx<'_, '_>, on: bool) {
+        self.paused = !on;
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
     }
@@ -455,6 +512,7 @@ impl Session {
         };
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
         self.withdraw_all(cx);
+        self.drop_settings(cx, &failure::ended());
     }
 
     /// Asks the process to end; kills it when it does not.
@@ -484,9 +542,15 @@ impl Session {
                 self.texts.over();
                 self.settle(cx, settled, None);
             }
+            Due::Setting(_) => self.setting_due(cx),
             Due::Gone(_) => {
                 self.timer = None;
-                self.lost(cx);
+                if self.stage == Stage::Live && self.exit.is_some() && self.paused {
+                    // What it said last is still to be read.
+                    self.outlived(cx);
+                } else {
+                    self.lost(cx);
+                }
             }
         }
     }
@@ -534,6 +598,7 @@ impl Session {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         self.withdraw_all(cx);
+        self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {
             cx.core.disarm(timer);
         }
@@ -551,7 +616,7 @@ impl Session {
         }
     }
 
-    fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
         for dialog in self.permissions.take_all() {
             self.tell(cx, Fact::Withdrawn { dialog: &dialog });
         }
