@@ -23,22 +23,22 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "W3: a cancelled turn is over at idle",
         file: "component/engine/src/host/claude/turns.rs",
-        from: "            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),\n            Phase::Active if !due",
-        to: "            Phase::Active if !due",
+        from: "            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),\n            Phase::Active if turn.answered && turn.waits() => None,",
+        to: "            Phase::Active if turn.answered && turn.waits() => None,",
         tests: &["claude_turns"],
     },
     Mutation {
         rule: "W3: a cancelled turn is over at the next echo",
         file: "component/engine/src/host/claude/turns.rs",
-        from: "            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),\n            _ => None,\n        });\n        if let",
-        to: "            _ => None,\n        });\n        if let",
+        from: "            Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),\n            Phase::Active if turn.answered && !turn.waits()",
+        to: "            Phase::Active if turn.answered && !turn.waits()",
         tests: &["claude_turns"],
     },
     Mutation {
         rule: "W3: a cancelled turn is over after 30 s",
         file: "component/engine/src/host/claude/session.rs",
-        from: "                self.settle(cx, settled, None);\n            }\n            Due::Gone",
-        to: "            }\n            Due::Gone",
+        from: "                let settled = self.turns.backstop(&turn);\n",
+        to: "                let settled = Vec::new();\n",
         tests: &["claude_goldens"],
     },
     Mutation {
@@ -86,14 +86,14 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "H4: where the request names a prompt that is not over",
         file: "component/engine/src/host/claude/turns.rs",
-        from: "|| uuids.iter().any(|uuid| unsettled(uuid))",
+        from: "|| self.queue.iter().any(|turn| turn.named(uuids))",
         to: "|| false",
         tests: &["claude_turns"],
     },
     Mutation {
         rule: "a prompt that merely waits does not hold the window",
         file: "component/engine/src/host/claude/turns.rs",
-        from: "|| uuids.iter().any(|uuid| unsettled(uuid))",
+        from: "|| self.queue.iter().any(|turn| turn.named(uuids))",
         to: "|| !self.queue.is_empty()",
         tests: &["claude_turns"],
     },
@@ -198,8 +198,8 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "a grandchild with the pipe hangs nobody",
         file: "component/engine/src/host/claude/session.rs",
-        from: "                self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));\n            }\n            HostArrival::Ended",
-        to: "            }\n            HostArrival::Ended",
+        from: "                self.exit = Some(code);\n                self.outlived(cx);\n",
+        to: "                self.exit = Some(code);\n",
         tests: &["claude_process"],
     },
 ];

@@ -1,4 +1,4 @@
-//! Bugs that only `races` shows: each needs an order of events that no test with one order,
+//! Bugs that only `races`, or `claude_races`, shows: each needs an order of events that no test with one order,
 //! or with a few events by chance, happens to have.
 //!
 //! Each was run with all other tests of `airlock-tests` that need no runner, which stayed
@@ -61,8 +61,8 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "planted: a request for a prompt is work of Claude's own until the echo",
         file: "component/engine/src/host/claude/turns.rs",
-        from: "            _ => uuids.contains(&turn.uuid.as_str()),\n",
-        to: "            _ => false,\n",
+        from: "            _ => turn.named(uuids),\n        });\n        if !self.window.open",
+        to: "            _ => false,\n        });\n        if !self.window.open",
         tests: CLAUDE,
     },
 ];
