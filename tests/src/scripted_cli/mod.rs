@@ -5,7 +5,7 @@
 //! prompt back, unless the test says what comes of it. Sans-IO. Invariant: nothing is said
 //! that the test did not ask for.
 
-mod post_cancel;
+pub mod post_cancel;
 mod scene;
 pub mod words;
 
@@ -36,6 +36,10 @@ pub struct ScriptedCli {
     pub users: Vec<Value>,
     /// What it was asked, in order: `interrupt`, ...
     pub asked: Vec<String>,
+    /// How many prompts it had when each interrupt came.
+    pub interrupts: Vec<usize>,
+    /// The prompts that were taken back, by their ids.
+    pub taken_back: Vec<Value>,
     /// The answers that it got, in order.
     pub answers: Vec<Value>,
     by_hand: BTreeSet<String>,
@@ -52,6 +56,8 @@ impl Default for ScriptedCli {
             started: Vec::new(),
             users: Vec::new(),
             asked: Vec::new(),
+            interrupts: Vec::new(),
+            taken_back: Vec::new(),
             answers: Vec::new(),
             by_hand: BTreeSet::new(),
             held: VecDeque::new(),
@@ -89,6 +95,12 @@ impl ScriptedCli {
             .iter()
             .position(|it| it["request"]["subtype"] == subtype)?;
         self.held.remove(at)
+    }
+
+    /// What was answered to a question of its own.
+    pub fn answer_to(&self, question: &str) -> Option<&Value> {
+        let mut answers = self.answers.iter();
+        answers.find(|it| it["request_id"] == question)
     }
 
     /// Whether a request of this kind waits.
@@ -146,6 +158,13 @@ impl Peer for ScriptedCli {
                 let subtype = frame["request"]["subtype"].as_str();
                 let subtype = subtype.expect("a request has a subtype").to_owned();
                 let response = self.of_itself(&subtype);
+                if subtype == "cancel_async_message" {
+                    let uuid = frame["request"]["message_uuid"].clone();
+                    self.taken_back.push(uuid);
+                }
+                if subtype == "interrupt" {
+                    self.interrupts.push(self.users.len());
+                }
                 self.asked.push(subtype);
                 match response {
                     Some(response) => return vec![Say::Line(answer(&frame, &response))],
