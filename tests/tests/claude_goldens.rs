@@ -20,11 +20,18 @@ fn given_the_scenarios_behind_a_cancel_when_played_then_each_trace_is_the_record
         let (expected, actual) = (recorded(scenario.name), Play::of(&scenario, 0));
         if split(&expected) != split(&actual) {
             let (expected, actual) = (expected.join("\n"), actual.join("\n"));
-            wrong.push(format!("== {}\n{expected}\n-- but\n{actual}", scenario.name));
+            wrong.push(format!(
+                "== {}\n{expected}\n-- but\n{actual}",
+                scenario.name
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    println!("{} scenarios as recorded, {} defects listed", POST_CANCEL.len(), DEFECTS.len());
+    println!(
+        "{} scenarios as recorded, {} defects listed",
+        POST_CANCEL.len(),
+        DEFECTS.len()
+    );
 }
 
 /// Rule R9.

@@ -32,7 +32,11 @@ fn works(name: &str) -> Vec<Work> {
         }
         "queued_dropped" => vec![stopped, three],
         "followup_after_cancel" => {
-            vec![stopped, work("msg_follow", "Follow-up text", Whose::Own), two]
+            vec![
+                stopped,
+                work("msg_follow", "Follow-up text", Whose::Own),
+                two,
+            ]
         }
         "followup_consolidated_only" => {
             let text = "Follow-up not streamed";
@@ -137,7 +141,9 @@ fn visit(world: World<'_>, explored: &mut Explored) -> u128 {
         let span = explored.places.entry(act).or_insert((frame, frame));
         *span = (span.0.min(frame), span.1.max(frame));
     }
-    let done = events.iter().all(|event| matches!(event, Event::Cancel | Event::Close));
+    let done = events
+        .iter()
+        .all(|event| matches!(event, Event::Cancel | Event::Close));
     let orders: u128 = events
         .into_iter()
         .map(|event| visit(world.after(event), explored))

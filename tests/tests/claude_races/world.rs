@@ -332,14 +332,24 @@ impl<'a> World<'a> {
         let wanted = if doomed { "cancelled" } else { "end_turn" };
         self.must(reason == wanted, &format!("{wanted}, not {reason}"));
         let open = self.open_tools();
-        self.must(!doomed || open.is_empty(), &format!("open at the report: {open:?}"));
+        self.must(
+            !doomed || open.is_empty(),
+            &format!("open at the report: {open:?}"),
+        );
         if doomed && self.cancels == 1 {
             // Before the report nothing is lost.
-            let number = 1 + self.prompts.iter().position(|it| message["id"] == it.id).unwrap_or(0);
+            let number = 1 + self
+                .prompts
+                .iter()
+                .position(|it| message["id"] == it.id)
+                .unwrap_or(0);
             for work in &self.case.works {
                 if work.whose == Whose::Prompt(number) {
                     let told = self.said.get(work.message).cloned().unwrap_or_default();
-                    self.must(told.said == told.shown, &format!("lost before the report: {told:?}"));
+                    self.must(
+                        told.said == told.shown,
+                        &format!("lost before the report: {told:?}"),
+                    );
                 }
             }
         }
@@ -360,7 +370,9 @@ impl<'a> World<'a> {
 
     fn shown(&mut self, update: &Value) {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
-        let Some(text) = update["content"]["text"].as_str().filter(|_| kind.ends_with("_chunk"))
+        let Some(text) = update["content"]["text"]
+            .as_str()
+            .filter(|_| kind.ends_with("_chunk"))
         else {
             return;
         };
@@ -370,12 +382,16 @@ impl<'a> World<'a> {
             let told = self.said.get(work.message).cloned().unwrap_or_default();
             match work.whose {
                 Whose::Subagent => told.said.ends_with(text),
-                _ => told.said.get(told.shown.len()..).is_some_and(|rest| {
-                    rest.starts_with(text)
-                }),
+                _ => told
+                    .said
+                    .get(told.shown.len()..)
+                    .is_some_and(|rest| rest.starts_with(text)),
             }
         }) else {
-            return self.must(false, &format!("nobody said {text}, or it was shown before"));
+            return self.must(
+                false,
+                &format!("nobody said {text}, or it was shown before"),
+            );
         };
         let reported = match work.whose {
             Whose::Prompt(number) => {
@@ -425,7 +441,10 @@ impl<'a> World<'a> {
         self.scene.streams("msg_again", &["All ", "well."]);
         self.scene.says([done(number), state("idle")]);
         let answer = self.scene.answer(prompt);
-        self.must(answer.as_deref() == Some("end_turn"), &format!("{answer:?}"));
+        self.must(
+            answer.as_deref() == Some("end_turn"),
+            &format!("{answer:?}"),
+        );
         let shown = self.scene.desk.shown("agent_message_chunk");
         let whole = ("msg_again".to_owned(), "All well.".to_owned());
         self.must(shown.contains(&whole), &format!("{shown:?}"));
