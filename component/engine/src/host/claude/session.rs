@@ -207,6 +207,11 @@ impl Session {
         self.stage == Stage::Over
     }
 
+    /// Whether nobody waits for it.
+    pub fn let_go(&self) -> bool {
+        matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
+    }
+
     /// A fact about it, once the sessions know it.
     pub(super) fn tell(&self, cx: &mut Cx<'_, '_>, fact: Fact<'_>) {
         if let Some(key) = self.key {
@@ -498,6 +503,10 @@ impl Session {
                 self.closed(cx, ticket);
             }
             Stage::Ending(None) => self.stage = Stage::Ending(ticket),
+            Stage::Ending(Some(waiting)) if ticket.is_none() => {
+                self.stage = Stage::Ending(None);
+                self.closed(cx, Some(waiting));
+            }
             Stage::Ending(Some(_)) => self.closed(cx, ticket),
         }
     }
