@@ -137,8 +137,7 @@ fn given_a_flood_on_stderr_when_the_process_exits_then_the_answer_holds_its_last
 fn given_an_editor_that_does_not_read_when_a_process_floods_then_it_waits_and_all_of_it_comes() {
     let place = Place::new();
     let (mut editor, session) = place.session();
-    let gate = editor.gate();
-    let stopped = gate.lock().expect("nobody panicked");
+    editor.stop_reading();
     let prompt = editor.prompt(&session, "flood");
     let written = || fs::read_to_string(place.path("flood")).unwrap_or_default();
     // It came to a stop: the program, the pipes and the engine hold this much and no more.
@@ -153,7 +152,7 @@ fn given_an_editor_that_does_not_read_when_a_process_floods_then_it_waits_and_al
     }
     let held: u32 = before.trim().parse().expect("a number");
     assert!(held < 20, "{held} MiB of 24 were taken");
-    drop(stopped);
+    editor.read_again();
 
     let answer = editor.answer_within(prompt, Duration::from_secs(60));
     assert_eq!(answer["result"]["stopReason"], json!("end_turn"));

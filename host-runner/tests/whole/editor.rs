@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,36 @@ use serde_json::{Value, json};
 /// The promise: an answer, or a clean end, within this time.
 pub const PROMISE: Duration = Duration::from_secs(5);
 
+/// Whether stdout is read.
+#[derive(Default)]
+struct Gate {
+    closed: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn set(&self, closed: bool) {
+        *self.closed.lock().expect("no panic") = closed;
+        self.changed.notify_all();
+    }
+
+    fn pass(&self) {
+        let closed = self.closed.lock().expect("no panic");
+        drop(
+            self.changed
+                .wait_while(closed, |closed| *closed)
+                .expect("no panic"),
+        );
+    }
+}
+
 pub struct Editor {
     child: Child,
     stdin: Option<ChildStdin>,
     /// Dropping it closes the reading end, which closes stdout.
     lines: Option<Receiver<Value>>,
     closing: Option<std::os::unix::net::UnixStream>,
-    /// Held while a line is taken.
-    gate: Arc<Mutex<()>>,
+    reading: Arc<Gate>,
     heard: Vec<Value>,
     next_id: u64,
 }
@@ -45,12 +67,12 @@ impl Editor {
         let stdin = child.stdin.take();
         let (told, lines) = channel();
         let reading = ours.try_clone().expect("a second handle");
-        let gate = Arc::new(Mutex::new(()));
-        let taking = Arc::clone(&gate);
+        let gate = Arc::new(Gate::default());
+        let passes = gate.clone();
         thread::spawn(move || {
             for line in BufReader::new(reading).lines() {
+                passes.pass();
                 let Ok(line) = line else { return };
-                drop(taking.lock());
                 let message = serde_json::from_str(&line).expect("stdout carries ACP only");
                 if told.send(message).is_err() {
                     return;
@@ -63,7 +85,7 @@ impl Editor {
             stdin,
             lines,
             closing,
-            gate,
+            reading: gate,
             heard: Vec::new(),
             next_id: 1,
         };
@@ -128,11 +150,6 @@ impl Editor {
         });
     }
 
-    /// Who holds this keeps the editor from reading on.
-    pub fn gate(&self) -> Arc<Mutex<()>> {
-        Arc::clone(&self.gate)
-    }
-
     /// The program.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -164,12 +181,43 @@ impl Editor {
         }
     }
 
+    /// What the program says stays in the pipe, but for the little that was taken already.
+    pub fn stop_reading(&self) {
+        self.reading.set(true);
+    }
+
+    pub fn read_again(&self) {
+        self.reading.set(false);
+    }
+
+    /// The most resident memory of the program so far, in bytes.
+    pub fn highest_memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).expect("it runs");
+        let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|it| it.trim().strip_suffix(" kB"));
+        kibibytes
+            .expect("a figure")
+            .parse::<u64>()
+            .expect("a number")
+            << 10
+    }
+
     /// Everything the agent said as text, joined.
     pub fn text(&self) -> String {
-        let update = |message: &Value| message["params"]["update"].clone();
+        self.text_where(|_| true)
+    }
+
+    /// The same in one session.
+    pub fn text_of(&self, session: &str) -> String {
+        self.text_where(|message| message["params"]["sessionId"] == session)
+    }
+
+    fn text_where(&self, wanted: impl Fn(&Value) -> bool) -> String {
         self.heard
             .iter()
-            .map(update)
+            .filter(|message| wanted(message))
+            .map(|message| &message["params"]["update"])
             .filter(|update| update["sessionUpdate"] == json!("agent_message_chunk"))
             .filter_map(|update| update["content"]["text"].as_str().map(str::to_owned))
             .collect()
@@ -215,6 +263,7 @@ impl Editor {
 impl Drop for Editor {
     fn drop(&mut self) {
         self.stdin = None;
+        self.reading.set(false);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -81,7 +81,11 @@ pub enum Command {
         reply: Reply,
     },
     /// Let go of a session: stop what runs, close its feed. Answered with [`Fact::Closed`].
-    Close { session: SessionKey, ticket: Ticket },
+    Close {
+        session: SessionKey,
+        session_id: String,
+        ticket: Ticket,
+    },
     /// Set an option, or the mode. Answered with [`Fact::Configured`] or [`Fact::Refused`].
     Configure {
         ticket: Ticket,

@@ -193,6 +193,7 @@ impl Sessions {
         }
         self.commands.push_back(Command::Close {
             session: key,
+            session_id: session.id.clone(),
             ticket,
         });
     }

@@ -122,7 +122,9 @@ impl Claude {
                 dialog,
                 reply,
             } => self.with(cx, session, |it, cx| it.replied(cx, &dialog, &reply)),
-            Command::Close { session, ticket } => {
+            Command::Close {
+                session, ticket, ..
+            } => {
                 if !self.keys.contains_key(&session) {
                     let closed = Fact::Closed {
                         ticket,
