@@ -1,6 +1,6 @@
 //! Claude Code: one `claude` process a session, stream-json on its stdin and stdout.
 //!
-//! This file routes; each concern has a file: the process and its end (`session`, `spawn`),
+//! This file routes; each concern has a file: the process (`session`, `spawn`) and its end (`leaving`),
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller contexts (`compaction`).
@@ -18,6 +18,7 @@ mod environment;
 mod failure;
 mod frames;
 mod labels;
+mod leaving;
 mod models;
 mod modes;
 mod options;
