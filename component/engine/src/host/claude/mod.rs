@@ -226,9 +226,10 @@ impl Claude {
         self.sweep(cx);
     }
 
-    /// Whether nothing is left open.
+    /// Whether nobody waits for anything any more. Processes that are still there were asked
+    /// to end; the embedder sees to it that they do.
     pub fn ended(&self) -> bool {
-        self.ending && self.sessions.is_empty()
+        self.ending && self.sessions.values().all(Session::let_go)
     }
 
     fn shut_down(&mut self, cx: &mut Cx<'_, '_>) {

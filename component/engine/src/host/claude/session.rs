@@ -1,4 +1,4 @@
-//! One session: its process from the start to the end, and what is asked of it.
+//! One session: its process from the start, and what is asked of it. Its end: `leaving`.
 //!
 //! Invariants: a prompt that was taken is settled whatever becomes of the process; a process
 //! that does not end when asked is killed.
@@ -285,6 +285,11 @@ impl Session {
         self.stage == Stage::Over
     }
 
+    /// Whether nobody waits for it.
+    pub fn let_go(&self) -> bool {
+        matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
+    }
+
     /// A fact about it, once the sessions know it.
     pub(super) fn tell(&self, cx: &mut Cx<'_, '_>, fact: Fact<'_>) {
         if let Some(key) = self.key {
@@ -329,12 +334,6 @@ impl Session {
             }
             HostArrival::Response(..) | HostArrival::Drained(_) => {}
         }
-    }
-
-    /// It exited, and its output has not ended: what it started may hold its pipe for ever.
-    pub(super) fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
-        self.disarm(cx);
-        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
     }
 
     /// A line trapped: what it began or ended is unknown, so the lines start anew.
@@ -555,6 +554,12 @@ impl Session {
         self.paused = !on;
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
+    }
+
+    pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(timer) = self.timer.take() {
+            cx.core.disarm(timer);
+        }
     }
 
     /// For the log.
