@@ -19,7 +19,10 @@ fn given_a_result_when_it_says_why_it_ended_then_the_editor_is_told_that() {
         (json!({ "stop_reason": "max_tokens" }), "max_tokens"),
         (json!({ "stop_reason": "refusal" }), "refusal"),
         (json!({ "subtype": "error_max_turns" }), "max_turn_requests"),
-        (json!({ "subtype": "error_max_budget_usd" }), "max_turn_requests"),
+        (
+            json!({ "subtype": "error_max_budget_usd" }),
+            "max_turn_requests",
+        ),
         (json!({ "stop_reason": "stop_sequence" }), "end_turn"),
         (json!({ "stop_reason": null }), "end_turn"),
     ];
