@@ -15,6 +15,7 @@ mod control;
 mod environment;
 mod failure;
 mod frames;
+mod greeting;
 mod labels;
 mod models;
 mod modes;
