@@ -19,6 +19,7 @@ mod control;
 mod environment;
 mod failure;
 mod frames;
+mod greeting;
 mod labels;
 mod leaving;
 mod models;

@@ -24,7 +24,7 @@ use super::spawn::{self, Start};
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
-use super::{Due, asking, failure, modes, prompt};
+use super::{Due, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
 use crate::host::dialog::{Means, Reply};
@@ -83,7 +83,7 @@ pub struct Session {
     /// Where it works, and with what.
     setup: Setup,
     /// It was stored: a load tells when it is there.
-    again: bool,
+    pub(super) again: bool,
 }
 
 /// How far the process is.
@@ -365,67 +365,6 @@ impl Session {
             }
             self.said.drain(..from);
         }
-    }
-
-    /// The first line of all (Part 2.2).
-    fn greet(&mut self, cx: &mut Cx<'_, '_>) {
-        let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
-        let mut request = object! {
-            "subtype": "initialize",
-            "hooks": object! {
-                "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
-                "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
-            },
-            "promptSuggestions": false,
-            "forwardSubagentText": false,
-        };
-        if cx.listener.can_ask(Means::Form) {
-            request.set("supportedDialogKinds", &[asking::FALLBACK]);
-        }
-        self.request(cx, Purpose::Initialize, &request);
-    }
-
-    /// The process greets back; its settings are still to come.
-    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<Option<&RawValue>, &str>) {
-        match answer {
-            Ok(greeting) => {
-                self.commands.greeted(greeting);
-                self.greeting = greeting.map(ToOwned::to_owned);
-                let request = object! { "subtype": "get_settings" };
-                self.request(cx, Purpose::Settings, &request);
-            }
-            Err(error) => {
-                let Stage::Starting(ticket) = self.stage else {
-                    return;
-                };
-                let failure = failure::greeting(error);
-                cx.answer(Fact::Refused { ticket, failure });
-                self.stage = Stage::Ending(None);
-                self.leave(cx);
-            }
-        }
-    }
-
-    /// The session is there.
-    pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
-        let Stage::Starting(ticket) = self.stage else {
-            return;
-        };
-        self.disarm(cx);
-        self.stage = Stage::Live;
-        // A session of before is told by its load.
-        if !self.again {
-            cx.answer(Fact::Created {
-                ticket,
-                session_id: self.id.clone(),
-                title: String::new(),
-                options: self.panel.as_ref().map(Panel::options),
-                cwd: self.cwd.clone(),
-                about: None,
-            });
-        }
-        self.tell_commands(cx);
-        self.ask_context(cx);
     }
 
     /// A prompt.
