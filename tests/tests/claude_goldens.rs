@@ -159,7 +159,16 @@ impl<'a> Play<'a> {
         match step {
             Step::Prompt(number) if !self.scene.has(*number) => return false,
             Step::Asked(subtype) if !self.scene.desk.host.waits(subtype) => return false,
-            Step::Prompt(_) | Step::Asked(_) => {}
+            Step::TakenBack(prompt) if !self.scene.taken_back(*prompt) => return false,
+            Step::Interrupted(prompt) if !self.scene.interrupted(*prompt) => return false,
+            Step::Answered(question) if self.scene.desk.host.answer_to(question).is_none() => {
+                return false;
+            }
+            Step::Prompt(_)
+            | Step::Asked(_)
+            | Step::Interrupted(_)
+            | Step::TakenBack(_)
+            | Step::Answered(_) => {}
             Step::Replies(subtype, response) => self.scene.replies(subtype, response),
             Step::Says(frame) => self.scene.says([frame.clone()]),
             Step::Pause(time) => self.busy[1] = self.now + time,

@@ -146,6 +146,18 @@ impl Scene {
         self.desk.host.users.len() >= prompts
     }
 
+    /// Whether an interrupt came behind this prompt.
+    pub fn interrupted(&self, prompt: usize) -> bool {
+        self.desk.host.interrupts.iter().any(|had| *had >= prompt)
+    }
+
+    /// Whether this prompt was taken back.
+    pub fn taken_back(&self, prompt: usize) -> bool {
+        let host = &self.desk.host;
+        let user = host.users.get(prompt - 1);
+        user.is_some_and(|user| host.taken_back.contains(&user["uuid"]))
+    }
+
     /// The process answers the oldest request of this kind.
     ///
     /// # Panics

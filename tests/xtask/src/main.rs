@@ -5,6 +5,7 @@
 //! `cargo xtask clients` · `cargo xtask claude` · `cargo xtask mutate` · `cargo xtask bench`
 
 mod claude;
+mod claude_rules;
 mod clients;
 mod mutate;
 mod planted;
@@ -26,7 +27,8 @@ cargo xtask COMMAND
   claude        the real Claude Code behind the program, compared with recordings (needs npm and
                 node; `--claude PATH` takes that executable; scenarios may be named)
   mutate        remove one rule after the other and show which test notices; plant bugs that
-                only every order of events shows (`--alone` runs all other tests with each)
+                only every order of events shows (`--alone` runs all other tests with each;
+                a word: only what is in files whose path holds it)
   bench         the table of speed and memory (needs valgrind for the instruction counts)
 ";
 

@@ -1,7 +1,8 @@
-//! The end of a session: the editor lets go, the process goes by itself, or it does not go
-//! when asked.
+//! The end of a session's process: asked for, forced, or suffered (Claude adapter, Part 2.1
+//! and section 7).
 //!
-//! Invariant: whoever waits is answered first, and no process outlives its session.
+//! Invariants: a prompt that was taken is settled whatever becomes of the process; a process
+//! that does not end when asked is killed.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -18,12 +19,6 @@ use crate::object;
 use crate::rpc::Ticket;
 
 impl Session {
-    /// It exited, and its output has not ended: what it started may hold its pipe for ever.
-    pub(super) fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
-        self.disarm(cx);
-        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
-    }
-
     /// Lets go: what runs is cancelled and answered, the process ends.
     pub fn close(&mut self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
         match self.stage {
@@ -54,8 +49,13 @@ impl Session {
         }
     }
 
+    /// Whether nobody waits for it.
+    pub fn let_go(&self) -> bool {
+        matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
+    }
+
     /// Everything that is open comes to nothing.
-    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn abort(&mut self, cx: &mut Cx<'_, '_>) {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         let cancelled = |uuid| Settled {
@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// Waits no longer for the process, or for its pipe.
-    fn lost(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn lost(&mut self, cx: &mut Cx<'_, '_>) {
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Close));
         let failure = match self.exit {
@@ -146,7 +146,7 @@ impl Session {
     }
 
     /// Every prompt that is open has failed.
-    fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         self.withdraw_all(cx);
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    fn closed(&self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
+    pub(super) fn closed(&self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
             self.tell(
                 cx,
@@ -183,6 +183,12 @@ impl Session {
                     failure: None,
                 },
             );
+        }
+    }
+
+    pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(timer) = self.timer.take() {
+            cx.core.disarm(timer);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One session: its process from the start, and what is asked of it. Its end: `leaving`.
+//! One session: its process from the start to the end, and what is asked of it.
 //!
 //! Invariants: a prompt that was taken is settled whatever becomes of the process; a process
 //! that does not end when asked is killed.
@@ -80,6 +80,10 @@ pub struct Session {
     pub(super) shown: bool,
     pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
+    /// Where it works, and with what.
+    setup: Setup,
+    /// It was stored: a load tells when it is there.
+    again: bool,
 }
 
 /// How far the process is.
@@ -102,6 +106,17 @@ impl Stage {
     pub(super) fn is_live(&self) -> bool {
         *self == Stage::Live
     }
+}
+
+/// A session that is taken up again.
+#[derive(Debug)]
+pub struct Again {
+    /// Its id.
+    pub id: String,
+    /// Whether something was said in it.
+    pub resume: bool,
+    /// How permissions were asked for.
+    pub mode: Option<String>,
 }
 
 /// What this version of the program does.
@@ -133,15 +148,36 @@ impl Session {
         ticket: Ticket,
         setup: Setup,
     ) -> Session {
-        let id = cx.core.uuid();
+        let again = Again {
+            id: cx.core.uuid(),
+            resume: false,
+            mode: None,
+        };
+        let session = Session::start_again(cx, program, environment, ticket, setup, again);
+        Session {
+            again: false,
+            ..session
+        }
+    }
+
+    /// Starts a process for a session that has an id.
+    pub fn start_again(
+        cx: &mut Cx<'_, '_>,
+        program: &str,
+        environment: &Environment,
+        ticket: Ticket,
+        setup: Setup,
+        again: Again,
+    ) -> Session {
+        let Again { id, resume, mode } = again;
         let channel = cx.core.channel();
         let start = Start {
             program,
             session_id: &id,
             setup: &setup,
-            resume: false,
+            resume,
             // Settings may say otherwise; they are known when it runs.
-            mode: modes::AUTO,
+            mode: mode.as_deref().unwrap_or(modes::AUTO),
             asks: cx.listener.can_ask(Means::Form),
         };
         let command = spawn::command(&start, environment);
@@ -184,6 +220,8 @@ impl Session {
             shown: false,
             backstops: BTreeMap::new(),
             titled: false,
+            setup,
+            again: true,
         }
     }
 
@@ -202,14 +240,49 @@ impl Session {
         self.key = Some(key);
     }
 
+    /// Whether it takes prompts.
+    pub fn is_live(&self) -> bool {
+        self.stage == Stage::Live
+    }
+
+    /// Whether it takes prompts no more.
+    pub fn leaves(&self) -> bool {
+        !matches!(self.stage, Stage::Starting(_) | Stage::Live)
+    }
+
+    /// Whether it takes prompts, and works there and with these already.
+    pub fn serves(&self, setup: &Setup) -> bool {
+        let servers = |setup: &Setup| {
+            let mut servers = setup.servers.clone();
+            servers.sort_by(|a, b| a.name.cmp(&b.name));
+            servers
+        };
+        self.is_live()
+            && self.setup.cwd == setup.cwd
+            && self.setup.folders == setup.folders
+            && servers(&self.setup) == servers(setup)
+    }
+
+    /// What was shown of it before it was taken up again.
+    pub fn remembers(&mut self, cards: Cards) {
+        self.cards = cards;
+    }
+
+    /// It is there again, and what was before has been shown.
+    pub fn loaded(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket) {
+        self.tell(
+            cx,
+            Fact::Loaded {
+                ticket,
+                title: String::new(),
+                options: self.panel.as_ref().map(Panel::options),
+            },
+        );
+    }
+
     /// Whether nothing is left to do.
     pub fn over(&self) -> bool {
         self.stage == Stage::Over
-    }
-
-    /// Whether nobody waits for it.
-    pub fn let_go(&self) -> bool {
-        matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
     }
 
     /// A fact about it, once the sessions know it.
@@ -256,6 +329,12 @@ impl Session {
             }
             HostArrival::Response(..) | HostArrival::Drained(_) => {}
         }
+    }
+
+    /// It exited, and its output has not ended: what it started may hold its pipe for ever.
+    pub(super) fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
+        self.disarm(cx);
+        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
     }
 
     /// A line trapped: what it began or ended is unknown, so the lines start anew.
@@ -335,14 +414,17 @@ impl Session {
         };
         self.disarm(cx);
         self.stage = Stage::Live;
-        cx.answer(Fact::Created {
-            ticket,
-            session_id: self.id.clone(),
-            title: String::new(),
-            options: self.panel.as_ref().map(Panel::options),
-            cwd: self.cwd.clone(),
-            about: None,
-        });
+        // A session of before is told by its load.
+        if !self.again {
+            cx.answer(Fact::Created {
+                ticket,
+                session_id: self.id.clone(),
+                title: String::new(),
+                options: self.panel.as_ref().map(Panel::options),
+                cwd: self.cwd.clone(),
+                about: None,
+            });
+        }
         self.tell_commands(cx);
         self.ask_context(cx);
     }
@@ -473,12 +555,6 @@ impl Session {
         self.paused = !on;
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
-    }
-
-    pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
-        if let Some(timer) = self.timer.take() {
-            cx.core.disarm(timer);
-        }
     }
 
     /// For the log.

@@ -3,7 +3,7 @@
 //!
 //! Pure: it is told what happened in the order of the wire, and says what is to be settled.
 //! Nothing else decides whether output is shown. The rules, each with its test in
-//! `tests/claude_turns.rs`:
+//! `tests/claude_turns.rs`, but D1 and D2 in `tests/claude_texts.rs`:
 //!
 //! | rule | what |
 //! |---|---|
