@@ -106,10 +106,6 @@ pub enum Command {
 
 /// What a Host tells of a session, or in answer to a command.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a fact lives for one call, on the stack"
-)]
 pub enum Fact<'a> {
     /// A session was made.
     Created {

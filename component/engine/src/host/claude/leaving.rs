@@ -54,6 +54,11 @@ impl Session {
         }
     }
 
+    /// Whether nobody waits for it.
+    pub fn let_go(&self) -> bool {
+        matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
+    }
+
     /// Everything that is open comes to nothing.
     fn abort(&mut self, cx: &mut Cx<'_, '_>) {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();

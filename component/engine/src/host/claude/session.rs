@@ -1,4 +1,4 @@
-//! One session: its process from the start, and what is asked of it. Its end: `leaving`.
+//! One session: its process from the start to the end, and what is asked of it.
 //!
 //! Invariants: a prompt that was taken is settled whatever becomes of the process; a process
 //! that does not end when asked is killed.
@@ -283,11 +283,6 @@ impl Session {
     /// Whether nothing is left to do.
     pub fn over(&self) -> bool {
         self.stage == Stage::Over
-    }
-
-    /// Whether nobody waits for it.
-    pub fn let_go(&self) -> bool {
-        matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
     }
 
     /// A fact about it, once the sessions know it.
