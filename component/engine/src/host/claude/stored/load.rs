@@ -334,7 +334,11 @@ impl Claude {
         match load.step {
             Step::Running { channel, live } => match self.sessions.get_mut(&channel) {
                 Some(session) if live => session.read(cx, true),
-                Some(session) if !load.owned => session.close(cx, None),
+                Some(session) if !load.owned => {
+                    // Its end is to be heard, even if the editor was slow.
+                    session.read(cx, true);
+                    session.close(cx, None);
+                }
                 _ => {}
             },
             // The editor's session needs its process all the same.
