@@ -39,7 +39,7 @@ pub const TABLE: &[Mutation] = &[
         file: "component/engine/src/host/claude/session.rs",
         from: "                let settled = self.turns.backstop(&turn);\n",
         to: "                let settled = Vec::new();\n",
-        tests: &["claude_goldens"],
+        tests: &["claude_process"],
     },
     Mutation {
         rule: "W4: the next prompt's echo closes the window",
