@@ -107,6 +107,20 @@ fn told(variable: impl Fn(&str) -> Option<OsString>, root: bool) -> Map<String, 
     told
 }
 
+/// Where Claude Code keeps its sessions. Made where it is not there yet, as the program would
+/// at its first session: a folder can only be granted when it exists.
+#[must_use]
+pub fn sessions() -> Option<PathBuf> {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let config = named("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    let config = config.or_else(|| Some(Path::new(&named("HOME")?).join(".claude")))?;
+    let sessions = config.join("projects");
+    if let Err(error) = std::fs::create_dir_all(&sessions) {
+        tracing::warn!("{} cannot be made: {error}", sessions.display());
+    }
+    Some(sessions)
+}
+
 /// Becomes the executable. Comes back only when that fails.
 #[must_use]
 pub fn become_it(options: &Options, words: &[OsString]) -> Error {

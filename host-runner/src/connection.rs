@@ -21,7 +21,7 @@ use crate::grants::Grants;
 use crate::journal::{Keeper, Recorder};
 use crate::sandbox::{Limits, Sandbox};
 use crate::transport::{EditorPipe, Mailbox, Ports, supervisor};
-use crate::words::{Effect, Input};
+use crate::words::{Effect, Input, Root};
 
 /// Serves the client at the far end of `editor` until it is gone, and returns the exit code
 /// that the adapter asked for. `mailbox` is empty; who keeps a clone can raise the end.
@@ -105,7 +105,9 @@ fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Gra
     };
     match host {
         Host::Maka => Ok(grants.with_maka(maka)),
-        Host::Claude => Ok(grants.with_program(claude::NAME, claude::executable(options))),
+        Host::Claude => Ok(grants
+            .with_program(claude::NAME, claude::executable(options))
+            .with_files(Root::HostState, claude::sessions())),
         Host::Embedded => {
             let world = embedded::World::new(embedded::Options {
                 script: options.embedded_script.clone(),

@@ -38,8 +38,8 @@ fn given_tool_servers_when_a_path_is_asked_then_only_listed_absolute_ones_start_
  {
     let server = |path: &str| {
         Some(Program {
-            path: path.into(),
             minimal_only: true,
+            ..Program::at(path)
         })
     };
     let some =

@@ -78,10 +78,13 @@ export class Editor {
 
   // Waits for a message of the agent.
   heard(wanted) {
-    return new Promise((done, giveUp) => {
+    const message = new Promise((done, giveUp) => {
       this.waiting.push((msg) => wanted(msg) && (done(msg), true));
       this.givingUp.push(giveUp);
     });
+    // Who asked may not look any more.
+    message.catch(() => {});
+    return message;
   }
 
   // Ends the agent by the end of its input, and with force after that.

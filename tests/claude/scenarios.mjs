@@ -120,12 +120,15 @@ export async function play(scenario, agent, { model, home, workspace, recording 
     const sessionId = result.sessionId;
     await sleep(400);
     if (scenario.mode) await editor.ask("session/set_mode", { sessionId, modeId: scenario.mode });
+    const named = editor.heard(({ params }) => params?.update?.sessionUpdate === "session_info_update");
     await scenario.run({
       editor,
       prompt: (words) => editor.ask("session/prompt", { sessionId, prompt: typeof words === "string" ? [text(words)] : words }),
       cancel: () => editor.tell("session/cancel", { sessionId }),
       text: () => editor.heard(({ params }) => params?.update?.sessionUpdate === "agent_message_chunk"),
     });
+    // Its moment is left open, and machines are busy.
+    await Promise.race([named, sleep(10_000)]);
   } finally {
     clearTimeout(patience);
     await editor.stop();

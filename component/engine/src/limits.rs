@@ -60,6 +60,12 @@ pub const CLAUDE_SKILL_RULE: u64 = 1_000;
 /// Characters of a title.
 pub const CLAUDE_TITLE: u64 = 256;
 
+/// Stored sessions on one page of a list.
+pub const CLAUDE_LIST_PAGE: u64 = 1_000;
+/// Levels of folders below a session's that are deleted with it, and of subagents in
+/// subagents whose calls are shown again (decision: the program makes one of each).
+pub const CLAUDE_DEPTH: u64 = 8;
+
 /// Bytes of one Maka frame, without its line end.
 pub const MAKA_FRAME: u64 = 768 << 10;
 /// Requests in flight on one Maka connection.

@@ -49,6 +49,8 @@ pub enum FileOwner {
     Load(u64),
     /// The Maka module's parcel of attachments.
     Parcel(u64),
+    /// A job of the Claude module.
+    Claude(u64),
 }
 
 impl From<maka::Due> for Due {

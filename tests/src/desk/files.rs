@@ -70,19 +70,15 @@ impl Files {
                 let end = start.saturating_add(length as usize).min(bytes.len());
                 FileArrival::Data(offset, bytes[start..end].to_vec())
             }
-            FileDeparture::Entries(_, path) => {
-                let prefix = format!("{}/", path.trim_end_matches('/'));
-                let inside = self
-                    .content
-                    .keys()
-                    .filter_map(|it| it.strip_prefix(&prefix));
-                let names = inside.filter(|rest| !rest.contains('/'));
-                let entry = |name: &str| match self.facts(&format!("{prefix}{name}")) {
-                    FileArrival::Facts(facts) => Some((name.to_owned(), facts)),
-                    _ => None,
-                };
-                FileArrival::Entries(names.filter_map(entry).collect())
-            }
+            FileDeparture::Entries(_, path) => match self.facts(&path) {
+                FileArrival::Facts(facts) if facts.kind == FileKind::Folder => {
+                    FileArrival::Entries(self.entries(&path))
+                }
+                FileArrival::Facts(_) => {
+                    FileArrival::Refused(FileRefusal::Error("ENOTDIR".to_owned()))
+                }
+                refused => refused,
+            },
             FileDeparture::Copy(old, new) => match self.content.get(&old).cloned() {
                 Some(bytes) if !self.content.contains_key(&new) => {
                     self.content.insert(new, bytes);
@@ -96,6 +92,22 @@ impl Files {
                 None => missing(),
             },
         })
+    }
+
+    /// What a folder holds, folders too; what cannot be looked at is not among it.
+    fn entries(&self, path: &str) -> Vec<(String, FileFacts)> {
+        let prefix = format!("{}/", path.trim_end_matches('/'));
+        let below = self.content.range(prefix.clone()..);
+        let inside = below.map_while(|(it, _)| it.strip_prefix(&prefix));
+        let mut names: Vec<&str> = inside.filter_map(|rest| rest.split('/').next()).collect();
+        // Not neighbours: `a.txt` stands between `a` and what is below it.
+        names.sort_unstable();
+        names.dedup();
+        let entry = |name: &str| match self.facts(&format!("{prefix}{name}")) {
+            FileArrival::Facts(facts) => Some((name.to_owned(), facts)),
+            _ => None,
+        };
+        names.into_iter().filter_map(entry).collect()
     }
 
     fn facts(&self, path: &str) -> FileArrival {

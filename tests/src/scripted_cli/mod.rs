@@ -26,6 +26,8 @@ pub struct ScriptedCli {
     pub refusal: Option<HostRefusal>,
     /// Its answer to `initialize`; `None`: it keeps silent.
     pub greeting: Option<Value>,
+    /// Its answer to `get_settings`, unless nothing is set.
+    pub settings: Option<Value>,
     /// What comes of taking a prompt back; `None`: the test answers.
     pub takes_back: Option<bool>,
     /// Whether it ends when it is asked to.
@@ -51,6 +53,7 @@ impl Default for ScriptedCli {
         ScriptedCli {
             refusal: None,
             greeting: Some(greeting()),
+            settings: None,
             takes_back: None,
             obedient: true,
             started: Vec::new(),
@@ -120,9 +123,12 @@ impl ScriptedCli {
         }
         Some(match subtype {
             "initialize" => self.greeting.clone()?,
-            "get_settings" => json!({ "effective": {}, "sources": [], "applied": {
-                "model": words::MODEL, "effort": "medium", "ultracodeRequested": false,
-                "ultracodeAvailable": false } }),
+            "get_settings" => match &self.settings {
+                Some(settings) => settings.clone(),
+                None => json!({ "effective": {}, "sources": [], "applied": {
+                    "model": words::MODEL, "effort": "medium", "ultracodeRequested": false,
+                    "ultracodeAvailable": false } }),
+            },
             "get_context_usage" => json!({ "categories": [], "totalTokens": 0,
                 "maxTokens": 200_000, "rawMaxTokens": 200_000 }),
             "generate_session_title" => json!({ "title": null }),

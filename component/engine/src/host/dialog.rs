@@ -31,7 +31,7 @@ pub struct Dialog {
     pub body: Body,
     /// The card as the question shows it, where the Host keeps it itself.
     #[serde(default)]
-    pub card: Option<Report>,
+    pub card: Option<Box<Report>>,
 }
 
 /// What is asked.

@@ -43,14 +43,14 @@ pub enum Command {
         cwd: Option<String>,
         cursor: Option<String>,
     },
-    /// Take in a stored session in this folder: look at everything that happens in it from
+    /// Take in a stored session in this folder, and with these helpers: look at everything that happens in it from
     /// now on, and with `replay` tell everything that happened before. Answered with
     /// [`Fact::Loaded`] or [`Fact::Refused`].
     Load {
         session: SessionKey,
         session_id: String,
         ticket: Ticket,
-        cwd: String,
+        setup: Setup,
         replay: bool,
     },
     /// Nobody waits for [`Command::Load`] of this session any more.
@@ -106,10 +106,6 @@ pub enum Command {
 
 /// What a Host tells of a session, or in answer to a command.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a fact lives for one call, on the stack"
-)]
 pub enum Fact<'a> {
     /// A session was made.
     Created {
@@ -168,6 +164,13 @@ pub enum Fact<'a> {
     Tool(ToolFact<'a>),
     /// More text of a message, at its end. Shown whether a turn runs or not.
     Said(Said<'a>),
+    /// A picture in a message. Shown whether a turn runs or not.
+    Picture {
+        speaker: Speaker,
+        message_id: &'a str,
+        mime_type: &'a str,
+        data: &'a str,
+    },
     /// What is new on a tool's card. Shown whether a turn runs or not.
     Card(Box<Report>),
     /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
@@ -404,6 +407,8 @@ pub struct Failure {
 pub enum Blame {
     /// The request itself was at fault (`invalid_request`, `not_found`).
     Request,
+    /// What it names is not there.
+    Absent,
     /// The Host failed.
     Host,
     /// Somebody has to sign in first.
@@ -464,7 +469,7 @@ pub struct ListPage {
 }
 
 /// One listed session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListItem {
     /// Session id.
     pub id: String,

@@ -55,11 +55,16 @@ impl Module {
         handle: Handle,
         arrival: Option<FileArrival>,
     ) {
-        let Module::Maka(maka) = self else { return };
-        match owner {
-            FileOwner::List(listing) => maka.folder(cx, listing, arrival),
-            FileOwner::Load(load) => maka.load_folder(cx, load, arrival),
-            FileOwner::Parcel(parcel) => maka.parcel_file(cx, parcel, handle, arrival),
+        match (self, owner) {
+            (Module::Maka(maka), FileOwner::List(listing)) => maka.folder(cx, listing, arrival),
+            (Module::Maka(maka), FileOwner::Load(load)) => maka.load_folder(cx, load, arrival),
+            (Module::Maka(maka), FileOwner::Parcel(parcel)) => {
+                maka.parcel_file(cx, parcel, handle, arrival);
+            }
+            (Module::Claude(claude), FileOwner::Claude(job)) => {
+                claude.file(cx, job, handle, arrival);
+            }
+            _ => {}
         }
     }
 

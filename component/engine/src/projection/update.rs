@@ -30,6 +30,17 @@ pub enum Update<'a> {
         /// Extension data, as it stands in `_meta`.
         meta: Option<&'a Object>,
     },
+    /// A picture in a message.
+    Picture {
+        /// Who shows it.
+        speaker: Speaker,
+        /// The Host's id of the message.
+        message_id: &'a str,
+        /// `image/png`, ...
+        mime_type: &'a str,
+        /// Base64.
+        data: &'a str,
+    },
     /// What is new on a card that the Host keeps.
     Report(&'a Report),
     /// A tool's card, whole.

@@ -35,10 +35,11 @@ impl Sessions {
             } => match self.unfit(&setup) {
                 Some(error) => self.editor.refuse(core, ticket, &error),
                 None => {
+                    let client = self.editor.client;
                     let load = Load {
                         ticket,
                         session_id,
-                        cwd: setup.cwd,
+                        setup: Setup { client, ..setup },
                         replay,
                         key: None,
                     };

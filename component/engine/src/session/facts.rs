@@ -62,6 +62,20 @@ impl Listener for Sessions {
                 };
                 self.show(core, session, &update);
             }
+            Fact::Picture {
+                speaker,
+                message_id,
+                mime_type,
+                data,
+            } => {
+                let update = Update::Picture {
+                    speaker,
+                    message_id,
+                    mime_type,
+                    data,
+                };
+                self.show(core, session, &update);
+            }
             Fact::Card(report) => self.card(core, session, &report),
             Fact::Tool(fact) => {
                 return self.shown(core, session, |projection| projection.tool(fact));
@@ -245,9 +259,8 @@ impl Sessions {
 
     /// The session, if the editor still wants to see something of it.
     fn shown_session(&self, key: Option<SessionKey>) -> Option<&Session> {
-        self.open
-            .get(&key?)
-            .filter(|session| session.state == State::Owned && !self.ending)
+        let session = self.open.get(&key?)?;
+        (self.shows(session) && !self.ending).then_some(session)
     }
 
     /// ACP v1 has no notice that every client shows: it is told as a thought of its own.
@@ -358,6 +371,7 @@ impl Sessions {
 pub(super) fn refusal(failure: &host::Failure) -> RpcError {
     let code = match failure.blame {
         host::Blame::Request => error::INVALID_PARAMS,
+        host::Blame::Absent => error::NOT_FOUND,
         host::Blame::Host => error::INTERNAL,
         host::Blame::SignedOut => error::AUTH_REQUIRED,
     };

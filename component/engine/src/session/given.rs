@@ -105,9 +105,19 @@ impl Sessions {
 
     fn shown_mut(&mut self, key: Option<SessionKey>) -> Option<(SessionKey, &mut Session)> {
         let key = key?;
-        let ending = self.ending;
+        let shows = !self.ending && self.shows(self.open.get(&key)?);
         let session = self.open.get_mut(&key)?;
-        (session.state == State::Owned && !ending).then_some((key, session))
+        shows.then_some((key, session))
+    }
+
+    /// Whether the editor is shown something of it. A Host that queues prompts itself shows
+    /// the past of a session that is being loaded in the same way.
+    pub(super) fn shows(&self, session: &Session) -> bool {
+        match session.state {
+            State::Owned => true,
+            State::Loading => self.habits.queues,
+            State::Closing { .. } => false,
+        }
     }
 
     /// The Host's process is not read while the editor does not read (rule R7).

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{Command, Failure, SessionKey};
+use crate::host::{Command, Failure, SessionKey, Setup};
 use crate::plumbing::Core;
 use crate::rpc::{RpcError, Ticket};
 
@@ -22,7 +22,7 @@ use super::{Session, Sessions, State};
 pub struct Load {
     pub ticket: Ticket,
     pub session_id: String,
-    pub cwd: String,
+    pub setup: Setup,
     /// Whether the past is shown.
     pub replay: bool,
     /// Set while it runs.
@@ -56,7 +56,7 @@ impl Sessions {
         let key = match self.owned.get(id) {
             Some(key) => *key,
             None => {
-                let cwd = self.loads[at].cwd.clone();
+                let cwd = self.loads[at].setup.cwd.clone();
                 self.insert(id.into(), String::new(), cwd, State::Loading)
             }
         };
@@ -66,7 +66,7 @@ impl Sessions {
             session: key,
             session_id: load.session_id.clone(),
             ticket: load.ticket,
-            cwd: load.cwd.clone(),
+            setup: load.setup.clone(),
             replay: load.replay,
         });
     }

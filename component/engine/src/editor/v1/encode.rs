@@ -32,6 +32,12 @@ pub fn update(session_id: &str, extension: &str, update: &Update<'_>, out: &mut 
                 value(*meta, out);
             }
         }
+        Update::Picture {
+            speaker,
+            message_id,
+            mime_type,
+            data,
+        } => picture_chunk(*speaker, message_id, mime_type, data, out),
         Update::Report(card) => report::write(card, out),
         Update::Tool(card) => tool_call(card, extension, out),
     }
@@ -44,15 +50,30 @@ pub(super) fn value(value: &impl Serialize, out: &mut Vec<u8>) {
     json::verbatim(out, &serde_json::to_string(value).unwrap_or_default());
 }
 
+fn picture_chunk(speaker: Speaker, id: &str, mime_type: &str, data: &str, out: &mut Vec<u8>) {
+    chunk(speaker, out);
+    out.extend_from_slice(br#"{"type":"image","data":"#);
+    json::string(out, data);
+    out.extend_from_slice(br#","mimeType":"#);
+    json::string(out, mime_type);
+    out.extend_from_slice(br#"},"messageId":"#);
+    json::string(out, id);
+}
+
 fn message_chunk(speaker: Speaker, message_id: &str, text: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(match speaker {
-        Speaker::User => br#""user_message_chunk","content":{"type":"text","text":"#,
-        Speaker::Agent => br#""agent_message_chunk","content":{"type":"text","text":"#,
-        Speaker::Thought => br#""agent_thought_chunk","content":{"type":"text","text":"#,
-    });
+    chunk(speaker, out);
+    out.extend_from_slice(br#"{"type":"text","text":"#);
     json::string(out, text);
     out.extend_from_slice(br#"},"messageId":"#);
     json::string(out, message_id);
+}
+
+fn chunk(speaker: Speaker, out: &mut Vec<u8>) {
+    out.extend_from_slice(match speaker {
+        Speaker::User => br#""user_message_chunk","content":"#,
+        Speaker::Agent => br#""agent_message_chunk","content":"#,
+        Speaker::Thought => br#""agent_thought_chunk","content":"#,
+    });
 }
 
 fn tool_call(card: &ToolCard<'_>, extension: &str, out: &mut Vec<u8>) {

@@ -243,6 +243,12 @@ impl Cards {
         self.calls.iter().rev().any(|call| call.id == id)
     }
 
+    /// The name of a call's tool.
+    pub fn name(&self, id: &str) -> Option<&str> {
+        let call = self.calls.iter().rev().find(|call| call.id == id);
+        call.map(|call| call.name.as_str())
+    }
+
     /// The conversation began anew: nothing of before counts.
     pub fn reset(&mut self, out: &mut Vec<Told>) {
         *self = Cards::new(core::mem::take(&mut self.setting));

@@ -58,25 +58,29 @@ impl Session {
     pub(super) fn settings(&mut self, cx: &mut Cx<'_, '_>, answer: Option<&RawValue>) {
         let settings: Settings<'_> = part(answer);
         let greeting: Greeting = part(self.greeting.as_deref());
-        let (panel, change) = Panel::new(greeting, &settings, &self.environment);
+        let (panel, mode) = Panel::new(greeting, &settings, &self.environment);
         self.greeting = None;
         self.panel = Some(panel);
-        match change {
-            Some(change) => self.request(cx, Purpose::FirstMode, &change.request()),
+        match mode {
+            Some(mode) => {
+                let request = Change::Mode(mode.clone()).request();
+                self.request(cx, Purpose::FirstMode(mode), &request);
+            }
             None => self.live(cx),
         }
     }
 
     /// The process is in its first mode, or stays as it is.
-    pub(super) fn first_mode(&mut self, cx: &mut Cx<'_, '_>, response: &Response<'_>) {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Mode {
-            mode: Option<String>,
-        }
-        let Mode { mode } = part(response.response);
-        if let (Some(panel), Some(mode)) = (&mut self.panel, mode) {
-            panel.mode_is(&mode);
+    pub(super) fn first_mode(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        wanted: String,
+        response: &Response<'_>,
+    ) {
+        if let Some(panel) = &mut self.panel
+            && response.subtype != "error"
+        {
+            panel.mode_is(&mode_in(response.response).unwrap_or(wanted));
         }
         self.live(cx);
     }
@@ -119,8 +123,8 @@ impl Session {
         });
     }
 
-    /// The process did it, or not.
-    pub(super) fn set(&mut self, cx: &mut Cx<'_, '_>, error: Option<&str>) {
+    /// The process did it, and says how, or not.
+    pub(super) fn set(&mut self, cx: &mut Cx<'_, '_>, done: Result<Option<&RawValue>, &str>) {
         let Some(Open {
             ticket,
             change,
@@ -130,22 +134,28 @@ impl Session {
             return;
         };
         cx.core.disarm(timer);
-        if let Some(error) = error {
-            if let Some(panel) = &mut self.panel {
-                panel.no_warning();
-            }
-            self.refuse_setting(cx, ticket, failure::setting(error));
-        } else if let Some(panel) = &mut self.panel {
-            let model = matches!(change, Change::Model(_));
-            match panel.made(change) {
-                Some(next) => {
-                    self.ask_setting(cx, ticket, next);
+        match (done, &mut self.panel) {
+            (Err(error), panel) => {
+                if let Some(panel) = panel {
+                    panel.no_warning();
                 }
-                None => self.configured(cx, ticket),
+                self.refuse_setting(cx, ticket, failure::setting(error));
             }
-            if model {
-                self.ask_context(cx);
+            (Ok(answer), Some(panel)) => {
+                let model = matches!(change, Change::Model(_));
+                let made = match (change, mode_in(answer)) {
+                    (Change::Mode(_), Some(mode)) => Change::Mode(mode),
+                    (change, _) => change,
+                };
+                match panel.made(made) {
+                    Some(next) => self.ask_setting(cx, ticket, next),
+                    None => self.configured(cx, ticket),
+                }
+                if model {
+                    self.ask_context(cx);
+                }
             }
+            (Ok(_), None) => {}
         }
         self.next_setting(cx);
     }
@@ -268,4 +278,15 @@ impl Session {
             }),
         );
     }
+}
+
+/// The mode that an answer names.
+fn mode_in(answer: Option<&RawValue>) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Mode {
+        mode: Option<String>,
+    }
+    let Mode { mode } = part(answer);
+    mode
 }

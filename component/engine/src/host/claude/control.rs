@@ -25,8 +25,8 @@ pub enum Purpose {
     Title,
     /// What the settings are, and may be.
     Settings,
-    /// The first mode.
-    FirstMode,
+    /// The first mode is to be this one.
+    FirstMode(String),
     /// Something that the editor wants to be set.
     Setting,
     /// The answer changes nothing.

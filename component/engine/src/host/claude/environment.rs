@@ -2,10 +2,13 @@
 //! section 1). They come by the configuration; of a secret only that it is set.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use crate::projection::path::absolute;
 
 /// What of the environment matters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -63,6 +66,19 @@ impl Environment {
     /// The user's own folder, where it was told.
     pub fn home(&self) -> Option<&str> {
         self.get("HOME")
+    }
+
+    /// Where the program keeps its sessions and settings: `CLAUDE_CONFIG_DIR`, else `.claude`
+    /// in `HOME`.
+    pub fn config_folder(&self) -> Option<String> {
+        let home = || {
+            Some(format!(
+                "{}/.claude",
+                self.get("HOME")?.trim_end_matches('/')
+            ))
+        };
+        let named = self.get("CLAUDE_CONFIG_DIR").map(String::from);
+        named.or_else(home).filter(|folder| absolute(folder))
     }
 
     fn get(&self, name: &str) -> Option<&str> {

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::host::{Blame, Failure};
-use crate::input::HostRefusal;
+use crate::input::{FileRefusal, HostRefusal};
 use crate::json::Object;
 use crate::object;
 
@@ -154,11 +154,66 @@ pub fn setting(error: &str) -> Failure {
     )
 }
 
-/// What this Host cannot do yet.
-pub fn not_yet() -> Failure {
+/// A session that is not stored.
+pub fn unknown(id: &str) -> Failure {
+    Failure {
+        blame: Blame::Absent,
+        message: "Resource not found".into(),
+        data: object! { "sessionId": id },
+    }
+}
+
+/// A working folder that is none.
+pub fn no_folder(cwd: &str) -> Failure {
     Failure {
         blame: Blame::Request,
-        message: "This is not supported with Claude Code yet.".into(),
-        data: object! { "source": "adapter", "code": "unsupported" },
+        message: format!("cwd does not exist or is not a folder: {cwd}"),
+        data: object! { "cwd": cwd },
     }
+}
+
+/// A cursor that no list gave.
+pub fn cursor(cursor: &str) -> Failure {
+    Failure {
+        blame: Blame::Request,
+        message: "This cursor is not from a list. Leave it out to begin at the first page.".into(),
+        data: object! { "cursor": cursor },
+    }
+}
+
+/// Nothing says where sessions are.
+pub fn nowhere() -> Failure {
+    host(
+        "Nobody knows where Claude Code keeps its sessions. Set HOME or CLAUDE_CONFIG_DIR.".into(),
+        object! { "source": "claude", "code": "no_config_folder" },
+    )
+}
+
+/// The stored sessions cannot be read or changed.
+pub fn storage(refusal: &FileRefusal) -> Failure {
+    let (why, code) = match refusal {
+        FileRefusal::NotAllowed => ("may not be opened", "not_allowed"),
+        FileRefusal::NotRegular => ("are no regular files", "not_regular"),
+        FileRefusal::Error(name) => ("cannot be used", name.as_str()),
+    };
+    host(
+        format!("The stored sessions of Claude Code {why} ({code})."),
+        object! { "source": "claude", "code": "storage_failed", "reason": code },
+    )
+}
+
+/// Something went wrong here.
+pub fn unforeseen() -> Failure {
+    host(
+        "The stored session could not be handled; nothing else is affected.".into(),
+        object! { "source": "adapter", "code": "internal_failure" },
+    )
+}
+
+/// The adapter is about to end.
+pub fn closing() -> Failure {
+    host(
+        "The adapter is shutting down.".into(),
+        object! { "source": "adapter", "code": "closing" },
+    )
 }

@@ -402,10 +402,15 @@ impl Session {
                 }
             }
             Purpose::Settings => self.settings(cx, response.response),
-            Purpose::FirstMode => self.first_mode(cx, &response),
+            Purpose::FirstMode(mode) => self.first_mode(cx, mode, &response),
             Purpose::Setting => {
                 let error = response.error.as_deref().unwrap_or("it gave no reason");
-                self.set(cx, failed.then_some(error));
+                let done = if failed {
+                    Err(error)
+                } else {
+                    Ok(response.response)
+                };
+                self.set(cx, done);
             }
             Purpose::Context => {
                 #[derive(Default, Deserialize)]

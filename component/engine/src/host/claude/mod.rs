@@ -1,9 +1,11 @@
 //! Claude Code: one `claude` process a session, stream-json on its stdin and stdout.
 //!
-//! This file routes; each concern has a file: the process and its end (`session`, `spawn`),
+//! This file routes; each concern has a file: the process and its end (`session`,
+//! `spawn`, `leaving`),
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
-//! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller contexts (`compaction`).
+//! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
+//! contexts (`compaction`), sessions of before (`stored`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
@@ -17,7 +19,9 @@ mod control;
 mod environment;
 mod failure;
 mod frames;
+mod greeting;
 mod labels;
+mod leaving;
 mod models;
 mod modes;
 mod options;
@@ -28,6 +32,7 @@ mod session;
 mod settings;
 mod spawn;
 mod steering;
+mod stored;
 mod text;
 mod tooling;
 mod tools;
@@ -44,11 +49,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
-use crate::host::{Command, Cx, Fact, Habits, SessionKey};
+use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
 use crate::input::{Channel, HostArrival};
 
 use environment::Environment;
 use session::Session;
+use stored::Stored;
 
 /// Under which name the Host's own facts stand in `_meta`.
 pub const EXTENSION: &str = "claudeCode";
@@ -59,7 +65,7 @@ pub const HABITS: Habits = Habits {
     blocks: true,
     mcp: true,
     folders: true,
-    history: false,
+    history: true,
     switches: true,
     terse: true,
 };
@@ -84,15 +90,18 @@ pub struct Claude {
     environment: Environment,
     sessions: BTreeMap<Channel, Session>,
     keys: BTreeMap<SessionKey, Channel>,
+    stored: Stored,
     ending: bool,
 }
 
 impl Claude {
     /// `choice` names the program on the embedder's table.
     pub fn new(choice: &HostChoice) -> Claude {
+        let environment = Environment::read(&choice.environment);
         Claude {
             program: choice.name.clone(),
-            environment: Environment::read(&choice.environment),
+            stored: Stored::new(&environment),
+            environment,
             sessions: BTreeMap::new(),
             keys: BTreeMap::new(),
             ending: false,
@@ -115,7 +124,18 @@ impl Claude {
                 turn_id,
                 content,
                 ..
-            } => self.with(cx, session, |it, cx| it.prompt(cx, turn_id, &content)),
+            } if self.keys.contains_key(&session) => {
+                self.with(cx, session, |it, cx| it.prompt(cx, turn_id, &content));
+            }
+            Command::Start {
+                session, turn_id, ..
+            } => {
+                let outcome = Outcome::Broken {
+                    failure: failure::ended(),
+                };
+                let turn_id = &turn_id;
+                let _fine = cx.tell(session, Fact::Settled { turn_id, outcome });
+            }
             Command::Stop { session } => self.with(cx, session, Session::cancel),
             Command::Answer {
                 session,
@@ -125,6 +145,7 @@ impl Claude {
             Command::Close {
                 session, ticket, ..
             } => {
+                self.abandon(cx, session);
                 if !self.keys.contains_key(&session) {
                     let closed = Fact::Closed {
                         ticket,
@@ -135,8 +156,8 @@ impl Claude {
                 }
                 self.with(cx, session, |it, cx| it.close(cx, Some(ticket)));
             }
-            Command::Pause { session } => self.with(cx, session, |it, cx| it.read(cx, false)),
-            Command::Resume { session } => self.with(cx, session, |it, cx| it.read(cx, true)),
+            Command::Pause { session } => self.pace(cx, session, false),
+            Command::Resume { session } => self.pace(cx, session, true),
             Command::Shutdown => self.shut_down(cx),
             Command::Configure {
                 session,
@@ -149,15 +170,23 @@ impl Claude {
                 ticket,
                 content,
             } => self.with(cx, session, |it, cx| it.steer(cx, ticket, content)),
-            Command::List { ticket, .. }
-            | Command::Load { ticket, .. }
-            | Command::Delete { ticket, .. } => {
-                let failure = failure::not_yet();
-                cx.answer(Fact::Refused { ticket, failure });
-            }
-            Command::Abandon { .. } | Command::StopForeign { .. } => {}
+            Command::List {
+                ticket,
+                cwd,
+                cursor,
+            } => self.list(cx, ticket, cwd, cursor.as_deref()),
+            Command::Load {
+                session,
+                session_id,
+                ticket,
+                setup,
+                replay,
+            } => self.load(cx, ticket, session, session_id, setup, replay),
+            Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
+            Command::Abandon { session } => self.abandon(cx, session),
+            Command::StopForeign { .. } => {}
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// Something came on a channel.
@@ -165,7 +194,7 @@ impl Claude {
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// A line of this process trapped: it is left out, the rest goes on.
@@ -173,7 +202,7 @@ impl Claude {
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.poisoned(cx);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// A timer is due.
@@ -185,27 +214,37 @@ impl Claude {
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
     /// The end may wait no longer.
     pub fn end_now(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
+        self.refuse_jobs(cx);
         for session in self.sessions.values_mut() {
             session.kill(cx);
         }
-        self.sweep();
+        self.sweep(cx);
     }
 
-    /// Whether nothing is left open.
+    /// Whether nobody waits for anything any more. Processes that are still there were asked
+    /// to end; the embedder sees to it that they do.
     pub fn ended(&self) -> bool {
-        self.ending && self.sessions.is_empty()
+        self.ending && self.sessions.values().all(Session::let_go)
     }
 
     fn shut_down(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
+        self.refuse_jobs(cx);
         for session in self.sessions.values_mut() {
             session.close(cx, None);
+        }
+    }
+
+    /// The editor is slow, or reads again (rule R7).
+    fn pace(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey, on: bool) {
+        if self.pace_load(cx, key, on) {
+            self.with(cx, key, |it, cx| it.read(cx, on));
         }
     }
 
@@ -230,7 +269,7 @@ impl Claude {
     }
 
     /// Forgets sessions whose process is gone and whose answers are given.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, cx: &mut Cx<'_, '_>) {
         let gone: Vec<Channel> = self
             .sessions
             .iter()
@@ -241,5 +280,6 @@ impl Claude {
             self.sessions.remove(&channel);
             self.keys.retain(|_, it| *it != channel);
         }
+        self.settle_loads(cx);
     }
 }

@@ -122,7 +122,7 @@ impl Panel {
         greeting: Greeting,
         settings: &Settings<'_>,
         environment: &Environment,
-    ) -> (Panel, Option<Change>) {
+    ) -> (Panel, Option<String>) {
         let applied = settings.applied();
         let only = settings.models().or_else(|| environment.models());
         let models = Models::new(greeting.models, only.as_deref());
@@ -176,8 +176,8 @@ impl Panel {
         }
         let first = modes.first(settings.mode().as_deref(), panel.able());
         panel.unable = first.instead;
-        let change = (first.mode != panel.mode).then_some(Change::Mode(first.mode));
-        (panel, change)
+        let mode = (first.mode != panel.mode).then_some(first.mode);
+        (panel, mode)
     }
 
     /// What of the modes may be chosen.

@@ -87,7 +87,7 @@ impl Permissions {
             choices,
         };
         let mut dialog = dialog(id, "permission", &request.tool_use_id, body);
-        dialog.card = Some(card);
+        dialog.card = Some(card.into());
         dialog
     }
 

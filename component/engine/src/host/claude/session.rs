@@ -24,11 +24,11 @@ use super::spawn::{self, Start};
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
-use super::{Due, asking, failure, modes, prompt};
+use super::{Due, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
 use crate::host::dialog::{Means, Reply};
-use crate::host::{Cx, Ending, Fact, Failure, Heard, Outcome, SessionKey, Setup, Spent};
+use crate::host::{Cx, Ending, Fact, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
 use crate::json::Object;
 use crate::limits;
@@ -44,7 +44,7 @@ pub struct Session {
     pub(super) key: Option<SessionKey>,
     pub(super) cwd: String,
     program: String,
-    channel: Channel,
+    pub(super) channel: Channel,
     lines: Lines,
     pub(super) stage: Stage,
     /// What of the greeting waits for the settings.
@@ -54,12 +54,12 @@ pub struct Session {
     pub(super) configuring: Configuring,
     pub(super) commands: Commands,
     pub(super) environment: Environment,
-    timer: Option<Timer>,
+    pub(super) timer: Option<Timer>,
     /// The end of what it said on stderr.
-    said: String,
-    exit: Option<Option<i32>>,
+    pub(super) said: String,
+    pub(super) exit: Option<Option<i32>>,
     /// Its output is left with it, because the editor is slow.
-    paused: bool,
+    pub(super) paused: bool,
     pub(super) control: Control,
     pub(super) can: Abilities,
     pub(super) turns: Turns,
@@ -78,8 +78,12 @@ pub struct Session {
     pub(super) compaction_told: Option<String>,
     /// Something was shown since the last result.
     pub(super) shown: bool,
-    backstops: BTreeMap<String, Timer>,
+    pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
+    /// Where it works, and with what.
+    setup: Setup,
+    /// It was stored: a load tells when it is there.
+    pub(super) again: bool,
 }
 
 /// How far the process is.
@@ -102,6 +106,17 @@ impl Stage {
     pub(super) fn is_live(&self) -> bool {
         *self == Stage::Live
     }
+}
+
+/// A session that is taken up again.
+#[derive(Debug)]
+pub struct Again {
+    /// Its id.
+    pub id: String,
+    /// Whether something was said in it.
+    pub resume: bool,
+    /// How permissions were asked for.
+    pub mode: Option<String>,
 }
 
 /// What this version of the program does.
@@ -133,15 +148,36 @@ impl Session {
         ticket: Ticket,
         setup: Setup,
     ) -> Session {
-        let id = cx.core.uuid();
+        let again = Again {
+            id: cx.core.uuid(),
+            resume: false,
+            mode: None,
+        };
+        let session = Session::start_again(cx, program, environment, ticket, setup, again);
+        Session {
+            again: false,
+            ..session
+        }
+    }
+
+    /// Starts a process for a session that has an id.
+    pub fn start_again(
+        cx: &mut Cx<'_, '_>,
+        program: &str,
+        environment: &Environment,
+        ticket: Ticket,
+        setup: Setup,
+        again: Again,
+    ) -> Session {
+        let Again { id, resume, mode } = again;
         let channel = cx.core.channel();
         let start = Start {
             program,
             session_id: &id,
             setup: &setup,
-            resume: false,
+            resume,
             // Settings may say otherwise; they are known when it runs.
-            mode: modes::AUTO,
+            mode: mode.as_deref().unwrap_or(modes::AUTO),
             asks: cx.listener.can_ask(Means::Form),
         };
         let command = spawn::command(&start, environment);
@@ -184,6 +220,8 @@ impl Session {
             shown: false,
             backstops: BTreeMap::new(),
             titled: false,
+            setup,
+            again: true,
         }
     }
 
@@ -200,6 +238,46 @@ impl Session {
     /// The sessions know it now.
     pub fn known_as(&mut self, key: SessionKey) {
         self.key = Some(key);
+    }
+
+    /// Whether it takes prompts.
+    pub fn is_live(&self) -> bool {
+        self.stage == Stage::Live
+    }
+
+    /// Whether it takes prompts no more.
+    pub fn leaves(&self) -> bool {
+        !matches!(self.stage, Stage::Starting(_) | Stage::Live)
+    }
+
+    /// Whether it takes prompts, and works there and with these already.
+    pub fn serves(&self, setup: &Setup) -> bool {
+        let servers = |setup: &Setup| {
+            let mut servers = setup.servers.clone();
+            servers.sort_by(|a, b| a.name.cmp(&b.name));
+            servers
+        };
+        self.is_live()
+            && self.setup.cwd == setup.cwd
+            && self.setup.folders == setup.folders
+            && servers(&self.setup) == servers(setup)
+    }
+
+    /// What was shown of it before it was taken up again.
+    pub fn remembers(&mut self, cards: Cards) {
+        self.cards = cards;
+    }
+
+    /// It is there again, and what was before has been shown.
+    pub fn loaded(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket) {
+        self.tell(
+            cx,
+            Fact::Loaded {
+                ticket,
+                title: String::new(),
+                options: self.panel.as_ref().map(Panel::options),
+            },
+        );
     }
 
     /// Whether nothing is left to do.
@@ -253,12 +331,6 @@ impl Session {
         }
     }
 
-    /// It exited, and its output has not ended: what it started may hold its pipe for ever.
-    fn outlived(&mut self, cx: &mut Cx<'_, '_>) {
-        self.disarm(cx);
-        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
-    }
-
     /// A line trapped: what it began or ended is unknown, so the lines start anew.
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>) {
         self.lines = Lines::default();
@@ -288,64 +360,6 @@ impl Session {
             }
             self.said.drain(..from);
         }
-    }
-
-    /// The first line of all (Part 2.2).
-    fn greet(&mut self, cx: &mut Cx<'_, '_>) {
-        let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
-        let mut request = object! {
-            "subtype": "initialize",
-            "hooks": object! {
-                "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
-                "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
-            },
-            "promptSuggestions": false,
-            "forwardSubagentText": false,
-        };
-        if cx.listener.can_ask(Means::Form) {
-            request.set("supportedDialogKinds", &[asking::FALLBACK]);
-        }
-        self.request(cx, Purpose::Initialize, &request);
-    }
-
-    /// The process greets back; its settings are still to come.
-    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<Option<&RawValue>, &str>) {
-        match answer {
-            Ok(greeting) => {
-                self.commands.greeted(greeting);
-                self.greeting = greeting.map(ToOwned::to_owned);
-                let request = object! { "subtype": "get_settings" };
-                self.request(cx, Purpose::Settings, &request);
-            }
-            Err(error) => {
-                let Stage::Starting(ticket) = self.stage else {
-                    return;
-                };
-                let failure = failure::greeting(error);
-                cx.answer(Fact::Refused { ticket, failure });
-                self.stage = Stage::Ending(None);
-                self.leave(cx);
-            }
-        }
-    }
-
-    /// The session is there.
-    pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
-        let Stage::Starting(ticket) = self.stage else {
-            return;
-        };
-        self.disarm(cx);
-        self.stage = Stage::Live;
-        cx.answer(Fact::Created {
-            ticket,
-            session_id: self.id.clone(),
-            title: String::new(),
-            options: self.panel.as_ref().map(Panel::options),
-            cwd: self.cwd.clone(),
-            about: None,
-        });
-        self.tell_commands(cx);
-        self.ask_context(cx);
     }
 
     /// A prompt.
@@ -476,165 +490,7 @@ impl Session {
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
     }
 
-    /// Lets go: what runs is cancelled and answered, the process ends.
-    pub fn close(&mut self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
-        match self.stage {
-            Stage::Live => {
-                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
-                self.stage = Stage::Ending(ticket);
-                self.abort(cx);
-                self.leave(cx);
-            }
-            Stage::Starting(waiting) => {
-                cx.answer(Fact::Refused {
-                    ticket: waiting,
-                    failure: failure::ended(),
-                });
-                self.stage = Stage::Ending(ticket);
-                self.leave(cx);
-            }
-            Stage::Gone | Stage::Over => {
-                self.stage = Stage::Over;
-                self.closed(cx, ticket);
-            }
-            Stage::Ending(None) => self.stage = Stage::Ending(ticket),
-            Stage::Ending(Some(_)) => self.closed(cx, ticket),
-        }
-    }
-
-    /// Everything that is open comes to nothing.
-    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
-        let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
-        self.turns = Turns::default();
-        let cancelled = |uuid| Settled {
-            uuid,
-            how: How::Cancelled,
-        };
-        self.settle(cx, open.into_iter().map(cancelled).collect(), None);
-        self.withdraw_all(cx);
-        self.drop_settings(cx, &failure::ended());
-    }
-
-    /// Asks the process to end; kills it when it does not.
-    fn leave(&mut self, cx: &mut Cx<'_, '_>) {
-        self.disarm(cx);
-        for departure in [HostDeparture::Terminate, HostDeparture::Finish] {
-            cx.core.effect(Effect::Host(self.channel, departure));
-        }
-        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
-    }
-
-    /// A timer is due.
-    pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
-        match due {
-            Due::Greeting(_) => {
-                self.timer = None;
-                if matches!(self.stage, Stage::Starting(_)) {
-                    let failure = failure::silent(&self.said);
-                    self.gone(cx, &failure);
-                    cx.core
-                        .effect(Effect::Host(self.channel, HostDeparture::Close));
-                }
-            }
-            Due::Backstop { turn, .. } => {
-                self.backstops.remove(&turn);
-                let settled = self.turns.backstop(&turn);
-                self.texts.over();
-                self.settle(cx, settled, None);
-            }
-            Due::Setting(_) => self.setting_due(cx),
-            Due::Gone(_) => {
-                self.timer = None;
-                if self.stage == Stage::Live && self.exit.is_some() && self.paused {
-                    // What it said last is still to be read.
-                    self.outlived(cx);
-                } else {
-                    self.lost(cx);
-                }
-            }
-        }
-    }
-
-    /// Ends the process at once, and forgets it.
-    pub fn kill(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.stage != Stage::Over {
-            self.lost(cx);
-            self.stage = Stage::Over;
-        }
-    }
-
-    /// Waits no longer for the process, or for its pipe.
-    fn lost(&mut self, cx: &mut Cx<'_, '_>) {
-        cx.core
-            .effect(Effect::Host(self.channel, HostDeparture::Close));
-        let failure = match self.exit {
-            Some(code) => failure::exited(code, &self.said),
-            None => failure::ended(),
-        };
-        self.gone(cx, &failure);
-    }
-
-    /// The process is gone, or as good as gone.
-    fn gone(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
-        self.disarm(cx);
-        match core::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Starting(ticket) => cx.answer(Fact::Refused {
-                ticket,
-                failure: failure.clone(),
-            }),
-            Stage::Live => {
-                self.fail(cx, failure);
-                // The editor still owns the session: its prompts are answered with an error.
-                self.stage = Stage::Gone;
-            }
-            Stage::Ending(ticket) => self.closed(cx, ticket),
-            Stage::Gone => self.stage = Stage::Gone,
-            Stage::Over => {}
-        }
-    }
-
-    /// Every prompt that is open has failed.
-    fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
-        let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
-        self.turns = Turns::default();
-        self.withdraw_all(cx);
-        self.drop_settings(cx, failure);
-        for (_, timer) in core::mem::take(&mut self.backstops) {
-            cx.core.disarm(timer);
-        }
-        for uuid in open {
-            let outcome = Outcome::Broken {
-                failure: failure.clone(),
-            };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
-        }
-    }
-
-    pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
-        for dialog in self.permissions.take_all() {
-            self.tell(cx, Fact::Withdrawn { dialog: &dialog });
-        }
-    }
-
-    fn closed(&self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
-        if let Some(ticket) = ticket {
-            self.tell(
-                cx,
-                Fact::Closed {
-                    ticket,
-                    failure: None,
-                },
-            );
-        }
-    }
-
-    fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
         if let Some(timer) = self.timer.take() {
             cx.core.disarm(timer);
         }

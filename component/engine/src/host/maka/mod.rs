@@ -215,9 +215,9 @@ impl Maka {
                 session,
                 session_id,
                 ticket,
-                cwd,
+                setup,
                 replay,
-            } => self.load(cx, session, session_id, ticket, cwd, replay),
+            } => self.load(cx, session, session_id, ticket, setup.cwd, replay),
             // Its sessions are known by their ids.
             Command::Opened { .. } => {}
             Command::Abandon { session } => self.load_abandoned(cx, session),

@@ -1,0 +1,375 @@
+//! `session/load` and `session/resume`: the file is looked for, the process starts with it,
+//! and meanwhile the history is shown; the answer comes when both are done.
+//!
+//! A session that is live here keeps its process, unless it is to work otherwise. Invariants:
+//! no process is started for a session that is not there; what the process says is not shown
+//! among the past.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::cards::Setting;
+use super::super::session::{Again, Session};
+use super::super::{Claude, failure};
+use super::glance::Glance;
+use super::list::{Now, missing, read};
+use super::replay::Replay;
+use super::tell::Telling;
+use super::{Job, folder};
+use crate::effect::FileDeparture;
+use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
+use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
+use crate::limits;
+use crate::plumbing::FileOwner;
+use crate::rpc::Ticket;
+
+/// The mode that nobody gets back without asking for it.
+const BYPASS: &str = "bypassPermissions";
+
+/// A load under way.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Load {
+    ticket: Ticket,
+    key: SessionKey,
+    id: String,
+    setup: Setup,
+    replay: bool,
+    projects: String,
+    /// The session was the editor's before.
+    owned: bool,
+    step: Step,
+    reading: Option<Replay>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Step {
+    /// What the folder really is.
+    Folder,
+    /// Whether the session is there.
+    File { project: String },
+    /// How it was set: the end of its file, of so many bytes, says.
+    End { project: String, size: u64 },
+    /// A process of the session that works otherwise, or no more, leaves first.
+    Leaving {
+        old: Channel,
+        stored: bool,
+        mode: Option<String>,
+    },
+    /// The process starts, or is there already (`live`); the history is shown.
+    Running { channel: Channel, live: bool },
+}
+
+/// What a load found.
+struct Found {
+    /// The file, if the session has one.
+    file: Option<(Handle, u64, String)>,
+    mode: Option<String>,
+}
+
+impl Load {
+    /// The end has come, or it came to nothing.
+    pub fn refuse(mut self, cx: &mut Cx<'_, '_>, failure: Failure) -> Now {
+        self.close(cx);
+        let ticket = self.ticket;
+        cx.answer(Fact::Refused { ticket, failure });
+        Now::Over
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(reading) = &mut self.reading {
+            reading.close(cx);
+        }
+    }
+}
+
+impl Claude {
+    /// Begins.
+    pub(in super::super) fn load(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        key: SessionKey,
+        id: String,
+        setup: Setup,
+        replay: bool,
+    ) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        if !folder::is_session(&id) {
+            let failure = failure::unknown(&id);
+            return cx.answer(Fact::Refused { ticket, failure });
+        }
+        let job = self.stored.id();
+        let stat = FileDeparture::Stat(Root::Linked, setup.cwd.clone());
+        cx.core.file(FileOwner::Claude(job), stat);
+        let load = Load {
+            ticket,
+            key,
+            id,
+            setup,
+            replay,
+            projects,
+            owned: self.keys.contains_key(&key),
+            step: Step::Folder,
+            reading: None,
+        };
+        self.stored.jobs.insert(job, Job::Load(load));
+    }
+
+    /// An answer about a file of a load; `None` when it trapped.
+    pub(super) fn load_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        job: u64,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) -> Now {
+        let Some(Job::Load(mut load)) = self.stored.jobs.remove(&job) else {
+            return Now::Over;
+        };
+        if let Some(reading) = &mut load.reading {
+            reading.arrival(cx, handle, arrival);
+            self.stored.jobs.insert(job, Job::Load(load));
+            return Now::Waits;
+        }
+        let owner = FileOwner::Claude(job);
+        match (core::mem::replace(&mut load.step, Step::Folder), arrival) {
+            (Step::Folder, arrival) => {
+                let cwd = match arrival {
+                    Some(FileArrival::Facts(facts)) if facts.kind == FileKind::Folder => {
+                        facts.canonical_path
+                    }
+                    // Not to be looked at: the name as given is all there is.
+                    Some(FileArrival::Refused(FileRefusal::NotAllowed)) => load.setup.cwd.clone(),
+                    _ => {
+                        let failure = failure::no_folder(&load.setup.cwd);
+                        return load.refuse(cx, failure);
+                    }
+                };
+                let project = format!("{}/{}", load.projects, folder::name(&cwd));
+                let file = folder::file(&project, &load.id);
+                cx.core
+                    .file(owner, FileDeparture::Open(Root::HostState, file));
+                load.step = Step::File { project };
+            }
+            (Step::File { project }, Some(FileArrival::Facts(facts))) => {
+                let size = facts.size;
+                let asked = size.min(limits::FILE_READ);
+                read(cx, owner, handle, size - asked, asked);
+                load.step = Step::End { project, size };
+            }
+            (Step::File { .. }, Some(FileArrival::Refused(refusal))) if missing(&refusal) => {
+                let found = Found {
+                    file: None,
+                    mode: None,
+                };
+                return self.found(cx, job, load, found);
+            }
+            (Step::End { project, size }, Some(FileArrival::Data(_, data))) => {
+                let mut glance = Glance::default();
+                if size <= limits::FILE_READ {
+                    glance.head(&data, true);
+                } else {
+                    glance.tail(&data);
+                }
+                let found = Found {
+                    file: Some((handle, size, project)),
+                    mode: glance.mode.filter(|mode| mode != BYPASS),
+                };
+                return self.found(cx, job, load, found);
+            }
+            (Step::End { .. }, _) => {
+                cx.core.file_close(handle);
+                return load.refuse(cx, failure::unforeseen());
+            }
+            (Step::File { .. }, Some(FileArrival::Refused(refusal))) => {
+                return load.refuse(cx, failure::storage(&refusal));
+            }
+            _ => {
+                cx.core.file_close(handle);
+                return load.refuse(cx, failure::unforeseen());
+            }
+        }
+        self.stored.jobs.insert(job, Job::Load(load));
+        Now::Waits
+    }
+
+    /// What is to be shown is known: the process is next.
+    fn found(&mut self, cx: &mut Cx<'_, '_>, job: u64, mut load: Load, found: Found) -> Now {
+        let old = self.keys.get(&load.key).copied();
+        let session = old.and_then(|channel| self.sessions.get_mut(&channel));
+        if session.is_none() && found.file.is_none() {
+            let failure = failure::unknown(&load.id);
+            return load.refuse(cx, failure);
+        }
+        let stored = found.file.is_some();
+        match found.file {
+            Some((handle, size, project)) if load.replay => {
+                let telling = Telling::new(Setting {
+                    cwd: load.setup.cwd.clone(),
+                    terminals: load.setup.client.terminals,
+                    terminal_deltas: load.setup.client.terminal_deltas,
+                });
+                let owner = FileOwner::Claude(job);
+                let file = (handle, size);
+                let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
+                load.reading = Some(reading);
+            }
+            Some((handle, ..)) => cx.core.file_close(handle),
+            None => {}
+        }
+        match (session, old) {
+            (Some(session), Some(channel)) if session.serves(&load.setup) => {
+                if let Some(reading) = &mut load.reading {
+                    session.read(cx, false);
+                    reading.go_on(cx);
+                }
+                let live = true;
+                load.step = Step::Running { channel, live };
+            }
+            (Some(session), Some(old)) => {
+                session.close(cx, None);
+                let mode = found.mode;
+                load.step = Step::Leaving { old, stored, mode };
+            }
+            _ => self.start_load(cx, &mut load, stored, found.mode),
+        }
+        self.stored.jobs.insert(job, Job::Load(load));
+        Now::Waits
+    }
+
+    fn start_load(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        load: &mut Load,
+        resume: bool,
+        mode: Option<String>,
+    ) {
+        let again = Again {
+            id: load.id.clone(),
+            resume,
+            mode,
+        };
+        let setup = load.setup.clone();
+        let program = &self.program;
+        let mut session =
+            Session::start_again(cx, program, &self.environment, load.ticket, setup, again);
+        session.known_as(load.key);
+        let channel = session.channel();
+        self.keys.insert(load.key, channel);
+        self.sessions.insert(channel, session);
+        if let Some(reading) = &mut load.reading {
+            reading.go_on(cx);
+        }
+        load.step = Step::Running {
+            channel,
+            live: false,
+        };
+    }
+
+    /// What the loads waited for may be there, or gone.
+    pub(in super::super) fn settle_loads(&mut self, cx: &mut Cx<'_, '_>) {
+        let waits = |job: &Job| {
+            matches!(job, Job::Load(Load { step, .. })
+                if matches!(step, Step::Leaving { .. } | Step::Running { .. }))
+        };
+        let jobs = self.stored.jobs.iter().filter(|(_, job)| waits(job));
+        for job in jobs.map(|(job, _)| *job).collect::<Vec<_>>() {
+            if let Some(Job::Load(load)) = self.stored.jobs.remove(&job) {
+                self.settle_load(cx, job, load);
+            }
+        }
+    }
+
+    fn settle_load(&mut self, cx: &mut Cx<'_, '_>, job: u64, mut load: Load) {
+        match &mut load.step {
+            Step::Leaving { old, stored, mode } if !self.sessions.contains_key(old) => {
+                let (stored, mode) = (*stored, mode.take());
+                self.start_load(cx, &mut load, stored, mode);
+            }
+            Step::Leaving { .. } => {}
+            Step::Running { channel, live } => {
+                let Some(session) = self.sessions.get_mut(channel).filter(|it| !it.leaves()) else {
+                    // Where the process failed, it has told why.
+                    let _over = load.refuse(cx, failure::ended());
+                    return;
+                };
+                let told = load.reading.as_ref().is_none_or(Replay::over);
+                if told && session.is_live() {
+                    if let Some(mut reading) = load.reading.take() {
+                        if *live {
+                            session.read(cx, true);
+                        } else {
+                            reading.telling.over(&mut |fact| {
+                                let _heard = cx.tell(load.key, fact);
+                            });
+                            session.remembers(reading.telling.cards);
+                        }
+                    }
+                    return session.loaded(cx, load.ticket);
+                }
+            }
+            _ => {}
+        }
+        self.stored.jobs.insert(job, Job::Load(load));
+    }
+
+    /// Nobody waits for the load of this session any more. A process that was started for it
+    /// alone ends.
+    pub(in super::super) fn abandon(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let of = |job: &Job| matches!(job, Job::Load(load) if load.key == key);
+        let job = self.stored.jobs.iter().find(|(_, job)| of(job));
+        let Some(job) = job.map(|(job, _)| *job) else {
+            return;
+        };
+        let Some(Job::Load(mut load)) = self.stored.jobs.remove(&job) else {
+            return;
+        };
+        load.close(cx);
+        load.reading = None;
+        match load.step {
+            Step::Running { channel, live } => match self.sessions.get_mut(&channel) {
+                Some(session) if live => session.read(cx, true),
+                Some(session) if !load.owned => {
+                    // Its end is to be heard, even if the editor was slow.
+                    session.read(cx, true);
+                    session.close(cx, None);
+                }
+                _ => {}
+            },
+            // The editor's session needs its process all the same.
+            Step::Leaving { .. } if load.owned => {
+                self.stored.jobs.insert(job, Job::Load(load));
+            }
+            _ => {}
+        }
+    }
+
+    /// The editor is slow, or reads again: true if the process is to go on with it.
+    pub(in super::super) fn pace_load(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        key: SessionKey,
+        on: bool,
+    ) -> bool {
+        for job in self.stored.jobs.values_mut() {
+            if let Job::Load(load) = job
+                && load.key == key
+                && let Some(reading) = &mut load.reading
+            {
+                match on {
+                    true => reading.go_on(cx),
+                    false => reading.pause(),
+                }
+                // It says nothing among the past.
+                let live = matches!(load.step, Step::Running { live: true, .. });
+                return !(on && live && !reading.over());
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,142 @@
+//! Sessions that are stored: listed, shown again, taken up again, deleted.
+//!
+//! No history crosses the process's wire; it is read from the program's own files. This file
+//! routes; each request is a job with a file of its own. Invariant: every job answers its
+//! request once, and closes what it opened.
+
+mod folder;
+mod glance;
+mod list;
+mod load;
+mod remove;
+mod replay;
+mod rows;
+mod tell;
+mod words;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::environment::Environment;
+use super::{Claude, failure};
+use crate::host::{Cx, Fact};
+use crate::input::{FileArrival, Handle};
+use crate::plumbing::FileOwner;
+use crate::rpc::Ticket;
+
+use list::{Listing, Now};
+use load::Load;
+use remove::Removal;
+
+/// What is under way.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Stored {
+    /// The folder of the projects; `None` if nothing says where it is.
+    projects: Option<String>,
+    next: u64,
+    jobs: BTreeMap<u64, Job>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Job {
+    List(Listing),
+    Remove(Removal),
+    Load(Load),
+}
+
+impl Stored {
+    /// The program's folder is known from the environment.
+    pub fn new(environment: &Environment) -> Stored {
+        Stored {
+            projects: environment.config_folder().map(|it| folder::projects(&it)),
+            ..Stored::default()
+        }
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+}
+
+impl Claude {
+    /// `session/list`.
+    pub(super) fn list(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        cwd: Option<String>,
+        cursor: Option<&str>,
+    ) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        let id = self.stored.id();
+        let owner = FileOwner::Claude(id);
+        if let Some(listing) = Listing::begin(cx, owner, projects, ticket, cwd, cursor) {
+            self.stored.jobs.insert(id, Job::List(listing));
+        }
+    }
+
+    /// `session/delete`. What was live has been closed.
+    pub(super) fn delete(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, session_id: String) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        let id = self.stored.id();
+        let owner = FileOwner::Claude(id);
+        if let Some(removal) = Removal::begin(cx, owner, projects, ticket, session_id) {
+            self.stored.jobs.insert(id, Job::Remove(removal));
+        }
+    }
+
+    /// An answer about a file; `None` when it trapped.
+    pub fn file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: u64,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        let owner = FileOwner::Claude(id);
+        let now = match self.stored.jobs.get_mut(&id) {
+            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival),
+            Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
+            Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
+            None => {
+                // It was opened for a job that is over.
+                if let Some(FileArrival::Facts(_)) = arrival {
+                    cx.core.file_close(handle);
+                }
+                Now::Waits
+            }
+        };
+        if matches!(now, Now::Over) {
+            self.stored.jobs.remove(&id);
+        }
+        self.sweep(cx);
+    }
+
+    /// The end: nothing is waited for any more.
+    pub(super) fn refuse_jobs(&mut self, cx: &mut Cx<'_, '_>) {
+        for (_, job) in core::mem::take(&mut self.stored.jobs) {
+            let _over = match job {
+                Job::List(listing) => listing.refuse(cx, failure::closing()),
+                Job::Remove(removal) => removal.refuse(cx, failure::closing()),
+                Job::Load(load) => load.refuse(cx, failure::closing()),
+            };
+        }
+    }
+
+    fn projects(&self, cx: &mut Cx<'_, '_>, ticket: Ticket) -> Option<String> {
+        let failure = match &self.stored.projects {
+            _ if self.ending => failure::closing(),
+            Some(projects) => return Some(projects.clone()),
+            None => failure::nowhere(),
+        };
+        cx.answer(Fact::Refused { ticket, failure });
+        None
+    }
+}

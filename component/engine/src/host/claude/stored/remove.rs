@@ -1,0 +1,144 @@
+//! `session/delete`: the session's file, and what lies in the folder of the same name.
+//!
+//! Invariants: what belongs to the session goes before the session itself, so that what
+//! could not be removed can be tried again; a session that is not there counts as deleted.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::failure;
+use super::folder;
+use super::list::{Now, missing};
+use crate::effect::FileDeparture;
+use crate::host::{Cx, Fact, Failure};
+use crate::input::{FileArrival, FileKind, Root};
+use crate::limits;
+use crate::plumbing::FileOwner;
+use crate::rpc::Ticket;
+
+/// A session that is being deleted.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Removal {
+    ticket: Ticket,
+    projects: String,
+    id: String,
+    step: Step,
+    /// Projects that may have the session.
+    folders: Vec<String>,
+    /// What is to be looked through, with how deep it lies.
+    inside: Vec<(String, u64)>,
+    /// What is to be removed, the next one last.
+    files: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Step {
+    /// Which projects there are.
+    Projects,
+    /// Whether one of them has the session.
+    Looking(String),
+    /// What lies in a folder of the session.
+    Inside(u64, String),
+    /// A file goes.
+    Removing,
+}
+
+impl Removal {
+    /// Begins.
+    pub fn begin(
+        cx: &mut Cx<'_, '_>,
+        owner: FileOwner,
+        projects: String,
+        ticket: Ticket,
+        id: String,
+    ) -> Option<Removal> {
+        if !folder::is_session(&id) {
+            cx.answer(Fact::Deleted { ticket });
+            return None;
+        }
+        let entries = FileDeparture::Entries(Root::HostState, projects.clone());
+        cx.core.file(owner, entries);
+        Some(Removal {
+            ticket,
+            projects,
+            id,
+            step: Step::Projects,
+            folders: Vec::new(),
+            inside: Vec::new(),
+            files: Vec::new(),
+        })
+    }
+
+    /// An answer about a file; `None` when it trapped.
+    pub fn arrival(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        owner: FileOwner,
+        arrival: Option<FileArrival>,
+    ) -> Now {
+        match (core::mem::replace(&mut self.step, Step::Removing), arrival) {
+            (Step::Projects, Some(FileArrival::Entries(entries))) => {
+                let folders = entries
+                    .into_iter()
+                    .filter(|it| it.1.kind == FileKind::Folder);
+                self.folders = folders.map(|(name, _)| name).collect();
+            }
+            (Step::Looking(project), Some(FileArrival::Facts(_))) => {
+                self.files.push(folder::file(&project, &self.id));
+                self.inside.push((format!("{project}/{}", self.id), 0));
+            }
+            (Step::Inside(depth, within), Some(FileArrival::Entries(entries))) => {
+                for (name, facts) in entries {
+                    let path = format!("{within}/{name}");
+                    match facts.kind {
+                        FileKind::File => self.files.push(path),
+                        FileKind::Folder if depth < limits::CLAUDE_DEPTH => {
+                            self.inside.push((path, depth + 1));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            (Step::Removing, Some(FileArrival::Done)) => {}
+            (_, Some(FileArrival::Refused(refusal))) if missing(&refusal) => {}
+            (_, Some(FileArrival::Refused(refusal))) => {
+                return self.refuse(cx, failure::storage(&refusal));
+            }
+            _ => return self.refuse(cx, failure::unforeseen()),
+        }
+        self.next(cx, owner)
+    }
+
+    /// The end has come.
+    pub fn refuse(&self, cx: &mut Cx<'_, '_>, failure: Failure) -> Now {
+        let ticket = self.ticket;
+        cx.answer(Fact::Refused { ticket, failure });
+        Now::Over
+    }
+
+    fn next(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
+        let (step, departure) = if let Some(name) = self.folders.pop() {
+            let project = format!("{}/{name}", self.projects);
+            let file = folder::file(&project, &self.id);
+            (
+                Step::Looking(project),
+                FileDeparture::Stat(Root::HostState, file),
+            )
+        } else if let Some((within, depth)) = self.inside.pop() {
+            let entries = FileDeparture::Entries(Root::HostState, within.clone());
+            (Step::Inside(depth, within), entries)
+        } else if let Some(path) = self.files.pop() {
+            (Step::Removing, FileDeparture::Remove(path))
+        } else {
+            let ticket = self.ticket;
+            cx.answer(Fact::Deleted { ticket });
+            return Now::Over;
+        };
+        self.step = step;
+        cx.core.file(owner, departure);
+        Now::Waits
+    }
+}

@@ -1,0 +1,110 @@
+//! What Claude Code writes into a session's file, one JSON object a line
+//! (`docs/claude-transcripts.md`). The only place that knows the names of its fields.
+//!
+//! Everything is borrowed from the line. Invariant: an unknown field or kind spoils nothing.
+
+use alloc::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+type Text<'a> = Option<Cow<'a, str>>;
+
+/// A row: the fields of all kinds together.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Row<'a> {
+    /// What it is: `user`, `assistant`, `system`, ...
+    #[serde(borrow, rename = "type")]
+    pub kind: Cow<'a, str>,
+    /// `system`.
+    #[serde(borrow)]
+    pub subtype: Text<'a>,
+    /// Of a prompt also the message's.
+    #[serde(borrow)]
+    pub uuid: Text<'a>,
+    /// It is a subagent's.
+    pub is_sidechain: bool,
+    /// The program wrote it to the model.
+    pub is_meta: bool,
+    /// It stands for what was before it.
+    pub is_compact_summary: bool,
+    /// `user`, `assistant`.
+    #[serde(borrow)]
+    pub message: Option<&'a RawValue>,
+    /// `user` with the result of a tool: for programs.
+    #[serde(borrow)]
+    pub tool_use_result: Option<&'a RawValue>,
+    /// `user`: where it comes from.
+    #[serde(borrow)]
+    pub origin: Option<&'a RawValue>,
+    /// The working folder.
+    #[serde(borrow)]
+    pub cwd: Text<'a>,
+    /// `user`: how permissions were asked for then.
+    #[serde(borrow)]
+    pub permission_mode: Text<'a>,
+    /// `custom-title`: the user named the session.
+    #[serde(borrow)]
+    pub custom_title: Text<'a>,
+    /// `ai-title`: the model named it.
+    #[serde(borrow)]
+    pub ai_title: Text<'a>,
+    /// `summary`, of older versions.
+    #[serde(borrow)]
+    pub summary: Text<'a>,
+    /// `last-prompt`.
+    #[serde(borrow)]
+    pub last_prompt: Text<'a>,
+}
+
+impl<'a> Row<'a> {
+    /// Reads a line; `None` if it is damaged.
+    pub fn read(line: &'a [u8]) -> Option<Row<'a>> {
+        let text = core::str::from_utf8(line).ok()?;
+        // serde would read an array into a structure, field by field.
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
+        serde_json::from_str(text).ok()
+    }
+}
+
+/// What a tool's structured result may say of a subagent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OfAgent<'a> {
+    /// Its id, as it stands in the name of its file.
+    #[serde(borrow)]
+    pub agent_id: Text<'a>,
+}
+
+/// A picture in a prompt.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Picture<'a> {
+    /// Where it is.
+    #[serde(borrow)]
+    pub source: Source<'a>,
+}
+
+/// Where a picture is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Source<'a> {
+    /// `image/png`, ...
+    #[serde(borrow)]
+    pub media_type: Text<'a>,
+    /// Base64.
+    #[serde(borrow)]
+    pub data: Text<'a>,
+}
+
+/// Who an assistant message is by.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct By<'a> {
+    /// The model, or `<synthetic>` where the program itself speaks.
+    #[serde(borrow)]
+    pub model: Text<'a>,
+}

@@ -1,0 +1,10 @@
+//! Stored sessions of Claude Code: listed, loaded, resumed, deleted (Claude adapter, sections
+//! 2, 4 and 13). The files are real ones, made smaller; `docs/claude-transcripts.md` says what
+//! they hold.
+
+mod deleting;
+mod listing;
+mod live;
+mod loading;
+mod replay;
+mod world;
