@@ -36,7 +36,7 @@ pub const TABLE: &[Mutation] = &[
     },
     Mutation {
         rule: "W3: a cancelled turn is over after 30 s",
-        file: "component/engine/src/host/claude/session.rs",
+        file: "component/engine/src/host/claude/leaving.rs",
         from: "                let settled = self.turns.backstop(&turn);\n",
         to: "                let settled = Vec::new();\n",
         tests: &["claude_process"],
