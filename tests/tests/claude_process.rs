@@ -258,6 +258,26 @@ fn given_a_cancel_right_behind_the_prompt_when_the_process_begins_it_then_nothin
     });
 }
 
+/// W3, 9.1 step 7: the interrupt is never answered.
+#[test]
+fn given_a_wedged_process_when_cancelled_twice_then_the_prompt_is_answered_after_30_s() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        scene.cancel();
+        scene.wait(20_000);
+        scene.cancel();
+        scene.wait(9_999);
+        assert_eq!(scene.answer(prompt), None);
+        scene.wait(1);
+        assert_eq!(scene.answer(prompt).as_deref(), Some("cancelled"));
+        scene.says([text(0, " late"), aborted(of(&[1])), state("idle")]);
+        assert_eq!(
+            scene.editor(),
+            [said("Working"), format!("{prompt} cancelled")]
+        );
+    });
+}
+
 /// 9.1 step 8: each abandoned prompt is taken back, in order, before the interrupt.
 #[test]
 fn given_queued_prompts_when_cancelled_then_they_are_taken_back_before_the_interrupt() {
