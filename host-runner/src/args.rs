@@ -1,6 +1,7 @@
 //! The command line. Words to values, nothing more: what they mean is decided in
 //! [`crate::config`].
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -10,7 +11,7 @@ use tracing::level_filters::LevelFilter;
 const GRANTS: &str = "\
 What the component may ask for; everything else is refused:
   Hosts: the one that --host names
-  Programs: none
+  Programs: the Claude Code executable, when --host is claude
   Files: those that the editor names, read only, below the current folder, the home folder,
          $TMPDIR and /tmp, or only below the folders that --allow-files names
   Network: none";
@@ -32,6 +33,11 @@ pub struct Cli {
     /// What to do instead of being an agent.
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    /// Become the Claude Code executable, with all arguments that follow. Editors sign in so,
+    /// in a terminal: `--cli auth login`.
+    #[arg(long, value_name = "ARGS", num_args = 0.., allow_hyphen_values = true)]
+    pub cli: Option<Vec<OsString>>,
 
     /// Options of the agent.
     #[command(flatten)]
@@ -55,8 +61,8 @@ pub enum Command {
 /// Which Host, and how to run.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Which Host answers. `auto` takes a running Maka Runtime Host, else the embedded
-    /// demonstration.
+    /// Which Host answers. `auto` takes the one that another option names, else a running Maka
+    /// Runtime Host, else the embedded demonstration.
     #[arg(
         long,
         global = true,
@@ -73,6 +79,10 @@ pub struct Options {
     /// Connect straight to this socket of a Maka Host; its owner and mode are still checked.
     #[arg(long, global = true, value_name = "PATH", env = "AIRLOCK_MAKA_SOCKET")]
     pub maka_socket: Option<PathBuf>,
+
+    /// The Claude Code executable [default: $CLAUDE_CODE_EXECUTABLE, else `claude` on the PATH].
+    #[arg(long, global = true, value_name = "PATH")]
+    pub claude: Option<PathBuf>,
 
     /// Give agents only files below this folder, instead of those below the current folder,
     /// your home and the temporary folders; may be repeated. A link that leads out of it is
@@ -162,7 +172,7 @@ pub enum HostArg {
     Embedded,
     /// A Maka Runtime Host on its Unix socket.
     Maka,
-    /// A Claude Code executable.
+    /// Claude Code, one process a session.
     Claude,
 }
 
@@ -265,6 +275,20 @@ mod tests {
         for wrong in ["spin", "spin:", "burn:x"] {
             assert!(wrong.parse::<PlannedFault>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn given_words_after_cli_when_parsed_then_all_of_them_are_the_executables() {
+        let ours = ["host-runner", "--host", "claude", "--claude", "/c", "--cli"];
+        let theirs = [
+            "auth", "prompt", "--help", "--host", "x", "--", "-p", "--cli",
+        ];
+        let cli = Cli::try_parse_from(ours.iter().chain(&theirs)).unwrap();
+        assert_eq!(cli.options.claude, Some("/c".into()));
+        assert_eq!(cli.cli, Some(theirs.map(OsString::from).to_vec()));
+        assert!(cli.command.is_none());
+        let none = Cli::try_parse_from(["host-runner", "--cli"]).unwrap();
+        assert_eq!(none.cli, Some(vec![]));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! Invariant: nothing secret enters the configuration ([`redacted`]), and `auto` is decided
 //! from files alone and never fails.
 
-use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
 
 use crate::args::{HostArg, Options};
+use crate::claude;
 use crate::journal::redacted;
 
 /// Which Host answers.
@@ -16,23 +16,30 @@ pub enum Host {
     Embedded,
     /// A Maka Runtime Host.
     Maka,
+    /// Claude Code, a process for each session.
+    Claude,
 }
 
 impl Host {
     /// What the options ask for. `living_maka` says whether a Maka Host is registered and
     /// alive; it is asked only by `auto`.
-    ///
-    /// # Errors
-    /// A sentence for a Host that this version cannot talk to.
-    pub fn choose(options: &Options, living_maka: impl FnOnce() -> bool) -> Result<Host> {
+    pub fn choose(options: &Options, living_maka: impl FnOnce() -> bool) -> Host {
         match options.host {
-            HostArg::Embedded => Ok(Host::Embedded),
-            HostArg::Maka => Ok(Host::Maka),
-            HostArg::Claude => bail!(
-                "this version does not talk to Claude Code yet; use `--host maka` or `--host embedded`"
-            ),
-            HostArg::Auto if options.maka_socket.is_some() || living_maka() => Ok(Host::Maka),
-            HostArg::Auto => Ok(Host::Embedded),
+            HostArg::Embedded => Host::Embedded,
+            HostArg::Maka => Host::Maka,
+            HostArg::Claude => Host::Claude,
+            HostArg::Auto if options.maka_socket.is_some() => Host::Maka,
+            HostArg::Auto if options.claude.is_some() => Host::Claude,
+            HostArg::Auto if living_maka() => Host::Maka,
+            HostArg::Auto => Host::Embedded,
+        }
+    }
+
+    /// The protocol that it speaks. The embedded Host speaks Maka's too.
+    fn kind(self) -> &'static str {
+        match self {
+            Host::Embedded | Host::Maka => "maka",
+            Host::Claude => "claude",
         }
     }
 
@@ -41,6 +48,7 @@ impl Host {
         match self {
             Host::Embedded => "embedded",
             Host::Maka => "maka",
+            Host::Claude => claude::NAME,
         }
     }
 
@@ -49,6 +57,7 @@ impl Host {
         match self {
             Host::Embedded => "the embedded demonstration Host",
             Host::Maka => "the Maka Runtime Host",
+            Host::Claude => "Claude Code",
         }
     }
 
@@ -57,6 +66,7 @@ impl Host {
         match self {
             Host::Embedded => ("airlock-embedded", "Airlock (demonstration Host)"),
             Host::Maka => ("airlock", "Airlock"),
+            Host::Claude => ("airlock-claude", "Claude Code (Airlock)"),
         }
     }
 }
@@ -69,11 +79,13 @@ pub fn configuration(host: Host, options: &Options) -> String {
         "agent".into(),
         json!({ "name": name, "title": title, "version": env!("CARGO_PKG_VERSION") }),
     );
-    // The embedded Host speaks Maka's protocol too.
-    config.insert(
-        "host".into(),
-        json!({ "kind": "maka", "name": host.name() }),
-    );
+    let mut chosen = Map::new();
+    chosen.insert("kind".into(), host.kind().into());
+    chosen.insert("name".into(), host.name().into());
+    if host == Host::Claude {
+        chosen.insert("environment".into(), claude::environment().into());
+    }
+    config.insert("host".into(), chosen.into());
     if let Some(fault) = &options.plan_fault {
         config.insert(
             "fault".into(),
@@ -97,27 +109,50 @@ mod tests {
     #[test]
     fn given_auto_when_a_maka_host_lives_then_it_is_taken_and_else_the_embedded_one() {
         let auto = options(HostArg::Auto);
-        assert_eq!(Host::choose(&auto, || true).unwrap(), Host::Maka);
-        assert_eq!(Host::choose(&auto, || false).unwrap(), Host::Embedded);
+        assert_eq!(Host::choose(&auto, || true), Host::Maka);
+        assert_eq!(Host::choose(&auto, || false), Host::Embedded);
+        let executable = Options {
+            claude: Some("/opt/claude".into()),
+            ..auto.clone()
+        };
+        assert_eq!(Host::choose(&executable, || true), Host::Claude);
         let socket = Options {
             maka_socket: Some("/run/maka.sock".into()),
-            ..auto
+            ..executable
         };
-        assert_eq!(Host::choose(&socket, || false).unwrap(), Host::Maka);
+        assert_eq!(Host::choose(&socket, || false), Host::Maka);
     }
 
     #[test]
     fn given_a_named_host_when_chosen_then_nothing_is_looked_for() {
         let looked = || panic!("looked for a Host");
-        assert_eq!(
-            Host::choose(&options(HostArg::Embedded), looked).unwrap(),
-            Host::Embedded
-        );
-        assert_eq!(
-            Host::choose(&options(HostArg::Maka), looked).unwrap(),
-            Host::Maka
-        );
-        assert!(Host::choose(&options(HostArg::Claude), looked).is_err());
+        for (word, host) in [
+            (HostArg::Embedded, Host::Embedded),
+            (HostArg::Maka, Host::Maka),
+            (HostArg::Claude, Host::Claude),
+        ] {
+            assert_eq!(Host::choose(&options(word), looked), host);
+        }
+    }
+
+    #[test]
+    fn given_claude_code_when_configured_then_its_kind_its_program_and_the_environment_are_told() {
+        let options = options(HostArg::Claude);
+        let config: Value = serde_json::from_str(&configuration(Host::Claude, &options)).unwrap();
+        assert_eq!(config["host"]["kind"], "claude");
+        assert_eq!(config["host"]["name"], claude::NAME);
+        let Value::Object(told) = redacted_environment() else {
+            panic!("an object")
+        };
+        assert_eq!(config["host"]["environment"], Value::Object(told));
+    }
+
+    fn redacted_environment() -> Value {
+        let told = json!({ "host": { "environment": claude::environment() } });
+        let Value::Object(told) = told else {
+            unreachable!()
+        };
+        Value::Object(redacted(told))["host"]["environment"].clone()
     }
 
     #[test]

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::adapter::Factory;
 use crate::args::Options;
+use crate::claude;
 use crate::config::{Host, configuration};
 use crate::discovery;
 use crate::drive::{Clock, Edge, SystemClock, drive};
@@ -20,7 +21,7 @@ use crate::grants::Grants;
 use crate::journal::{Keeper, Recorder};
 use crate::sandbox::{Limits, Sandbox};
 use crate::transport::{EditorPipe, Mailbox, Ports, supervisor};
-use crate::words::{Effect, Input};
+use crate::words::{Effect, Input, Root};
 
 /// Serves the client at the far end of `editor` until it is gone, and returns the exit code
 /// that the adapter asked for. `mailbox` is empty; who keeps a clone can raise the end.
@@ -30,7 +31,7 @@ use crate::words::{Effect, Input};
 pub fn serve(options: &Options, editor: EditorPipe, mailbox: Mailbox) -> Result<u8> {
     let clock = SystemClock::start();
     let maka = discovery_options(options);
-    let host = Host::choose(options, || discovery::probe(&maka).is_some())?;
+    let host = Host::choose(options, || discovery::probe(&maka).is_some());
     tell(host);
 
     let config = configuration(host, options);
@@ -95,7 +96,7 @@ fn discovery_options(options: &Options) -> discovery::Options {
     }
 }
 
-/// What the component may open: one Host, and files that the editor names.
+/// What the component may open: one Host or the program that is one, and files that the editor names.
 fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Grants> {
     let grants = if options.allow_files.is_empty() {
         Grants::standard()
@@ -104,6 +105,9 @@ fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Gra
     };
     match host {
         Host::Maka => Ok(grants.with_maka(maka)),
+        Host::Claude => Ok(grants
+            .with_program(claude::NAME, claude::executable(options))
+            .with_files(Root::HostState, claude::sessions())),
         Host::Embedded => {
             let world = embedded::World::new(embedded::Options {
                 script: options.embedded_script.clone(),

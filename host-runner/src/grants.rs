@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 
 use crate::discovery;
-use crate::words::Root;
+use crate::words::{HostRefusal, Root};
 
 /// Serves one connection of a Host in this process. Called on a thread of its own, which it
 /// may keep until the connection ends.
@@ -32,11 +33,66 @@ pub enum HostGrant {
 /// A program that may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What is executed.
+    /// What is executed: an absolute path, or a word that is looked for on `PATH`.
     pub path: PathBuf,
+    /// What it is given to interpret, before all other arguments: an absolute path.
+    pub script: Option<PathBuf>,
     /// It gets the minimal environment, whatever the component asks for: no key of the user
     /// and no credential of a Host reaches it.
     pub minimal_only: bool,
+}
+
+impl Program {
+    /// Any program.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Program {
+        Program {
+            path: path.into(),
+            script: None,
+            minimal_only: false,
+        }
+    }
+
+    fn describe(&self) -> String {
+        match &self.script {
+            Some(script) => format!("{} {}", self.path.display(), script.display()),
+            None if self.path.is_absolute() => self.path.display().to_string(),
+            None => format!("{} on the PATH", self.path.display()),
+        }
+    }
+
+    /// Where it is now. Relative entries of `PATH` are passed over: they would lead into the
+    /// folder of a session.
+    ///
+    /// # Errors
+    /// [`HostRefusal::Absent`] when it is nowhere; a sentence when only its interpreter is
+    /// missing.
+    pub fn locate(&self) -> Result<PathBuf, HostRefusal> {
+        if self.script.as_ref().is_some_and(|script| !script.is_file()) {
+            return Err(HostRefusal::Absent);
+        }
+        if self.path.is_absolute() {
+            return Ok(self.path.clone());
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path)
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(&self.path))
+            .find(|file| executable(file));
+        found.ok_or_else(|| match &self.script {
+            Some(script) => HostRefusal::Failed(format!(
+                "{} is not on the PATH, and {} needs it",
+                self.path.display(),
+                script.display()
+            )),
+            None => HostRefusal::Absent,
+        })
+    }
+}
+
+fn executable(file: &Path) -> bool {
+    let mode = file.metadata().map(|it| (it.is_file(), it.mode()));
+    mode.is_ok_and(|(regular, mode)| regular && mode & 0o111 != 0)
 }
 
 /// Which tool servers (MCP over stdio), named by a session with an absolute path, may be
@@ -56,7 +112,7 @@ pub enum ToolServers {
 #[derive(Clone, Default)]
 pub struct Grants {
     hosts: BTreeMap<String, HostGrant>,
-    programs: BTreeMap<String, PathBuf>,
+    programs: BTreeMap<String, Program>,
     tool_servers: ToolServers,
     linked: Vec<PathBuf>,
     host_state: Vec<PathBuf>,
@@ -120,10 +176,10 @@ impl Grants {
         self.with_host("maka", HostGrant::Maka(options))
     }
 
-    /// Grants a program under a name, with the whole environment if the component asks.
+    /// Grants a program under a name.
     #[must_use]
-    pub fn with_program(mut self, name: &str, path: PathBuf) -> Grants {
-        self.programs.insert(name.to_owned(), path);
+    pub fn with_program(mut self, name: &str, program: Program) -> Grants {
+        self.programs.insert(name.to_owned(), program);
         self
     }
 
@@ -169,11 +225,8 @@ impl Grants {
     /// The program of this name, or the tool server at this absolute path.
     #[must_use]
     pub fn program(&self, name: &str) -> Option<Program> {
-        if let Some(path) = self.programs.get(name) {
-            return Some(Program {
-                path: path.clone(),
-                minimal_only: false,
-            });
+        if let Some(program) = self.programs.get(name) {
+            return Some(program.clone());
         }
         let path = Path::new(name);
         let allowed = path.is_absolute()
@@ -183,8 +236,8 @@ impl Grants {
                 ToolServers::Only(paths) => paths.contains(path),
             };
         allowed.then(|| Program {
-            path: path.to_owned(),
             minimal_only: true,
+            ..Program::at(path)
         })
     }
 
@@ -228,7 +281,7 @@ impl Grants {
         let programs = self
             .programs
             .iter()
-            .map(|(name, path)| format!("{name}: {}", path.display()));
+            .map(|(name, program)| format!("{name}: {}", program.describe()));
         let servers: Vec<String> = match &self.tool_servers {
             ToolServers::None => Vec::new(),
             ToolServers::Any => vec!["any that a session names, minimal environment".to_owned()],

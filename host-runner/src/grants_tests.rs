@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Grants, Program, ToolServers, origin_of};
 use crate::discovery;
-use crate::words::Root;
+use crate::words::{HostRefusal, Root};
 
 #[test]
 fn given_an_empty_table_when_anything_is_asked_then_it_is_not_there() {
@@ -38,8 +38,8 @@ fn given_tool_servers_when_a_path_is_asked_then_only_listed_absolute_ones_start_
  {
     let server = |path: &str| {
         Some(Program {
-            path: path.into(),
             minimal_only: true,
+            ..Program::at(path)
         })
     };
     let some =
@@ -54,16 +54,33 @@ fn given_tool_servers_when_a_path_is_asked_then_only_listed_absolute_ones_start_
 
 #[test]
 fn given_a_named_program_when_it_is_asked_then_its_path_comes_from_the_table() {
-    let grants = Grants::none().with_program("claude", "/opt/claude".into());
+    let grants = Grants::none().with_program("claude", Program::at("/opt/claude"));
 
-    assert_eq!(
-        grants.program("claude"),
-        Some(Program {
-            path: "/opt/claude".into(),
-            minimal_only: false
-        })
-    );
+    assert_eq!(grants.program("claude"), Some(Program::at("/opt/claude")));
     assert_eq!(grants.program("/opt/claude"), None);
+}
+
+#[test]
+fn given_a_word_when_it_is_located_then_it_is_the_executable_file_on_the_path() {
+    let found = Program::at("sh").locate().unwrap();
+    assert!(found.is_absolute() && found.ends_with("sh"), "{found:?}");
+    let nowhere = Program::at("no-such-program-anywhere");
+    assert_eq!(nowhere.locate(), Err(HostRefusal::Absent));
+    let script = |path: &str, script: PathBuf| Program {
+        script: Some(script),
+        ..Program::at(path)
+    };
+    let missing = script("sh", "/nowhere/cli.js".into());
+    assert_eq!(missing.locate(), Err(HostRefusal::Absent));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let there = script("sh", file.path().into());
+    assert_eq!(there.locate(), Ok(found));
+    let uninterpreted = script("no-such-program-anywhere", file.path().into());
+    let why = format!(
+        "no-such-program-anywhere is not on the PATH, and {} needs it",
+        file.path().display()
+    );
+    assert_eq!(uninterpreted.locate(), Err(HostRefusal::Failed(why)));
 }
 
 #[test]
@@ -121,7 +138,14 @@ fn given_a_table_when_it_is_described_then_every_grant_and_every_empty_row_is_th
             root: Some("/state".into()),
             ..Default::default()
         })
-        .with_program("claude", "/opt/claude".into())
+        .with_program("claude", Program::at("claude"))
+        .with_program(
+            "old",
+            Program {
+                script: Some("/opt/cli.js".into()),
+                ..Program::at("node")
+            },
+        )
         .with_tool_servers(ToolServers::Any)
         .with_files(Root::Linked, ["/".into()])
         .with_origin("https://example.org");
@@ -131,7 +155,8 @@ fn given_a_table_when_it_is_described_then_every_grant_and_every_empty_row_is_th
         "What the component may ask for; everything else is refused:\n  \
          Hosts: embedded: in this process\n  \
          Hosts: maka: the Maka Runtime Host of /state\n  \
-         Programs: claude: /opt/claude\n  \
+         Programs: claude: claude on the PATH\n  \
+         Programs: old: node /opt/cli.js\n  \
          Tool servers: any that a session names, minimal environment\n  \
          Files that the editor names, read only: below /\n  \
          Files of a Host, read, copied, removed: none\n  \

@@ -1,6 +1,7 @@
 //! Runs the Airlock component: bytes and time go in, effects come out and are carried out.
 pub mod adapter;
 pub mod args;
+pub mod claude;
 pub mod config;
 pub mod connection;
 pub mod discovery;

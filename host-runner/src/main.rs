@@ -11,6 +11,7 @@ use clap::Parser;
 
 use host_runner::adapter::Factory;
 use host_runner::args::{Cli, Command, Level, Options, Prompt, Replay};
+use host_runner::claude;
 use host_runner::connection;
 use host_runner::journal::{Broken, Outcome, replay};
 use host_runner::prompt;
@@ -20,8 +21,15 @@ use host_runner::transport::{EditorPipe, Mailbox, raise_end, supervisor};
 const BROKEN: u8 = 70;
 
 fn main() -> ExitCode {
-    let Cli { command, options } = Cli::parse();
+    let Cli {
+        command,
+        cli,
+        options,
+    } = Cli::parse();
     log_to_stderr(options.log);
+    if let Some(words) = cli {
+        return failed(&claude::become_it(&options, &words));
+    }
     let outcome = match command {
         Some(Command::Supervise(_)) => supervisor::main(),
         Some(Command::Prompt(what)) => prompt_once(what, &options),

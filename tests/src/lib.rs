@@ -6,6 +6,7 @@
 //! by the test alone. Invariant: the same test gives the same bytes every time.
 
 pub mod conversation;
+pub mod crowd;
 pub mod desk;
 pub mod names;
 pub mod oracle;

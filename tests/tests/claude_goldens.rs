@@ -20,11 +20,18 @@ fn given_the_scenarios_behind_a_cancel_when_played_then_each_trace_is_the_record
         let (expected, actual) = (recorded(scenario.name), Play::of(&scenario, 0));
         if split(&expected) != split(&actual) {
             let (expected, actual) = (expected.join("\n"), actual.join("\n"));
-            wrong.push(format!("== {}\n{expected}\n-- but\n{actual}", scenario.name));
+            wrong.push(format!(
+                "== {}\n{expected}\n-- but\n{actual}",
+                scenario.name
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    println!("{} scenarios as recorded, {} defects listed", POST_CANCEL.len(), DEFECTS.len());
+    println!(
+        "{} scenarios as recorded, {} defects listed",
+        POST_CANCEL.len(),
+        DEFECTS.len()
+    );
 }
 
 /// Rule R9.
@@ -152,7 +159,16 @@ impl<'a> Play<'a> {
         match step {
             Step::Prompt(number) if !self.scene.has(*number) => return false,
             Step::Asked(subtype) if !self.scene.desk.host.waits(subtype) => return false,
-            Step::Prompt(_) | Step::Asked(_) => {}
+            Step::TakenBack(prompt) if !self.scene.taken_back(*prompt) => return false,
+            Step::Interrupted(prompt) if !self.scene.interrupted(*prompt) => return false,
+            Step::Answered(question) if self.scene.desk.host.answer_to(question).is_none() => {
+                return false;
+            }
+            Step::Prompt(_)
+            | Step::Asked(_)
+            | Step::Interrupted(_)
+            | Step::TakenBack(_)
+            | Step::Answered(_) => {}
             Step::Replies(subtype, response) => self.scene.replies(subtype, response),
             Step::Says(frame) => self.scene.says([frame.clone()]),
             Step::Pause(time) => self.busy[1] = self.now + time,

@@ -35,7 +35,10 @@ fn given_no_program_when_a_session_is_made_then_the_error_says_how_to_install_it
     scene.desk.host.refusal = Some(HostRefusal::Absent);
     let new = asks_for_session(&mut scene);
     let error = error_of(&scene, new);
-    assert!(error.contains("npm install -g @anthropic-ai/claude-code"), "{error}");
+    assert!(
+        error.contains("npm install -g @anthropic-ai/claude-code"),
+        "{error}"
+    );
     assert_eq!(scene.desk.armed(), [0; 0]);
 }
 
@@ -50,7 +53,10 @@ fn given_a_silent_start_when_a_minute_has_passed_then_the_request_is_answered_an
     assert_eq!(scene.answer(new), None);
     scene.wait(1);
     let error = error_of(&scene, new);
-    assert!(error.contains("in time") && error.contains("waiting for a lock"), "{error}");
+    assert!(
+        error.contains("in time") && error.contains("waiting for a lock"),
+        "{error}"
+    );
     assert_eq!(scene.desk.channels(), [0; 0]);
     assert_eq!(scene.desk.armed(), [0; 0]);
 }
@@ -84,7 +90,10 @@ fn given_open_prompts_and_a_question_when_the_process_dies_then_each_is_answered
         for prompt in [first, second] {
             let error = error_of(scene, prompt);
             assert!(error.starts_with("error -32603"), "{error}");
-            assert!(error.contains("exited unexpectedly (exit code 137)"), "{error}");
+            assert!(
+                error.contains("exited unexpectedly (exit code 137)"),
+                "{error}"
+            );
             assert!(error.contains("out of memory"), "{error}");
         }
         assert_eq!(scene.desk.asking(), NOTHING);
@@ -121,7 +130,9 @@ fn given_a_pipe_that_ends_when_the_process_lives_on_then_it_is_killed() {
     scene.settle();
     assert!(error_of(&scene, prompt).contains("exited unexpectedly"));
     let killed = scene.desk.calls.iter().flat_map(|call| &call.effects);
-    let killed = killed.filter(|it| format!("{it:?}").contains("Close")).count();
+    let killed = killed
+        .filter(|it| format!("{it:?}").contains("Close"))
+        .count();
     assert_eq!(killed, 1);
 }
 
@@ -159,11 +170,19 @@ fn given_a_flood_on_stderr_when_the_process_dies_then_only_its_end_is_told() {
     for _ in 0..200 {
         scene.process(HostArrival::Diagnostic("ä".repeat(20_000).into_bytes()));
     }
-    assert!(scene.desk.state_size() < size + 8_000, "{}", scene.desk.state_size());
+    assert!(
+        scene.desk.state_size() < size + 8_000,
+        "{}",
+        scene.desk.state_size()
+    );
     scene.process(HostArrival::Diagnostic(b"the end".to_vec()));
     scene.dies(1);
     let error = error_of(&scene, prompt);
-    assert!(error.contains("the end") && error.len() < 3_000, "{}", error.len());
+    assert!(
+        error.contains("the end") && error.len() < 3_000,
+        "{}",
+        error.len()
+    );
 }
 
 /// The issue, section 1: a line over 32 MiB is skipped and said.
@@ -177,8 +196,15 @@ fn given_a_line_over_its_limit_when_it_ends_then_it_is_skipped_and_the_rest_goes
     scene.desk.host_says_bytes(b"\n");
     scene.settle();
     scene.says([done(1)]);
-    assert_eq!(scene.editor(), [said("Working"), format!("{prompt} end_turn")]);
-    let said = scene.desk.notes.iter().filter(|(_, it)| it.contains("32 MiB"));
+    assert_eq!(
+        scene.editor(),
+        [said("Working"), format!("{prompt} end_turn")]
+    );
+    let said = scene
+        .desk
+        .notes
+        .iter()
+        .filter(|(_, it)| it.contains("32 MiB"));
     assert_eq!(said.count(), 1);
 }
 
@@ -197,7 +223,11 @@ fn given_a_process_that_does_not_leave_when_the_session_is_closed_then_it_is_kil
     scene.wait(1);
     assert_eq!(scene.desk.channels(), [0; 0]);
     assert_eq!(scene.answer(close).as_deref(), Some("done"));
-    let told = [said("Working"), format!("{prompt} cancelled"), format!("{close} done")];
+    let told = [
+        said("Working"),
+        format!("{prompt} cancelled"),
+        format!("{close} done"),
+    ];
     assert_eq!(scene.editor(), told);
     assert_eq!(scene.desk.armed(), [0; 0]);
 }
@@ -256,11 +286,19 @@ fn given_queued_prompts_when_cancelled_then_they_are_taken_back_before_the_inter
 fn given_an_end_that_is_said_twice_when_it_comes_again_then_the_prompt_has_one_answer() {
     each_way(|scene| {
         let prompt = scene.working("Working");
-        scene.says([done(1), done(1), result(json!({})), state("idle"), state("idle")]);
+        scene.says([
+            done(1),
+            done(1),
+            result(json!({})),
+            state("idle"),
+            state("idle"),
+        ]);
         scene.cancel();
         scene.says([aborted(of(&[1])), state("idle")]);
         let answers = scene.told();
-        let answers = answers.iter().filter(|it| it.starts_with(&format!("{prompt} ")));
+        let answers = answers
+            .iter()
+            .filter(|it| it.starts_with(&format!("{prompt} ")));
         assert_eq!(answers.count(), 1);
     });
 }
@@ -269,7 +307,12 @@ fn given_an_end_that_is_said_twice_when_it_comes_again_then_the_prompt_has_one_a
 /// result behind the cancel; nor as an error.
 #[test]
 fn given_a_turn_that_ends_well_or_badly_behind_the_cancel_when_answered_then_it_is_cancelled() {
-    for end in [done(1), result(json!({})), aborted(of(&[1])), aborted(json!({}))] {
+    for end in [
+        done(1),
+        result(json!({})),
+        aborted(of(&[1])),
+        aborted(json!({})),
+    ] {
         each_way(|scene| {
             let prompt = scene.working("Working");
             scene.cancel();

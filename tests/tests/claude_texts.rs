@@ -44,7 +44,10 @@ fn given_a_message_that_does_not_stream_when_its_copy_comes_then_it_is_shown_who
         let thinking = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s" });
         let both = json!([thinking, { "type": "text", "text": "Yes." }]);
         scene.says([assistant_of("msg_1", &both)]);
-        assert_eq!(scene.editor(), [thinks("Hm.", "msg_1"), said("Yes.", "msg_1")]);
+        assert_eq!(
+            scene.editor(),
+            [thinks("Hm.", "msg_1"), said("Yes.", "msg_1")]
+        );
     });
 }
 
@@ -55,10 +58,23 @@ fn given_blocks_that_streamed_when_their_copies_come_then_nothing_more_is_shown(
         taken(scene);
         let thinking = json!([{ "type": "thinking", "thinking": "Hm.", "signature": "s" }]);
         scene.says([start("msg_1"), thought_block(0), thought(0, "")]);
-        scene.says([thought(0, "Hm."), assistant_of("msg_1", &thinking), block_stop(0)]);
-        scene.says([text_block(1), text(1, "Yes"), text(1, "."), assistant("msg_1", "Yes.")]);
+        scene.says([
+            thought(0, "Hm."),
+            assistant_of("msg_1", &thinking),
+            block_stop(0),
+        ]);
+        scene.says([
+            text_block(1),
+            text(1, "Yes"),
+            text(1, "."),
+            assistant("msg_1", "Yes."),
+        ]);
         scene.says([assistant("msg_1", ""), block_stop(1), stop()]);
-        let told = [thinks("Hm.", "msg_1"), said("Yes", "msg_1"), said(".", "msg_1")];
+        let told = [
+            thinks("Hm.", "msg_1"),
+            said("Yes", "msg_1"),
+            said(".", "msg_1"),
+        ];
         assert_eq!(scene.editor(), told);
     });
 }
@@ -70,7 +86,10 @@ fn given_a_stream_that_was_cut_when_the_copy_comes_then_only_the_tail_is_shown()
         taken(scene);
         scene.says([start("msg_1"), text_block(0), text(0, "Half")]);
         scene.says([assistant("msg_x", "Half and half")]);
-        assert_eq!(scene.editor(), [said("Half", "msg_1"), said(" and half", "msg_x")]);
+        assert_eq!(
+            scene.editor(),
+            [said("Half", "msg_1"), said(" and half", "msg_x")]
+        );
     });
 }
 
@@ -79,7 +98,13 @@ fn given_a_stream_that_was_cut_when_the_copy_comes_then_only_the_tail_is_shown()
 fn given_a_copy_of_many_blocks_when_some_streamed_then_each_is_found_by_type_and_order() {
     each_way(|scene| {
         taken(scene);
-        scene.says([start("msg_1"), text_block(0), text(0, "A"), text_block(1), text(1, "B")]);
+        scene.says([
+            start("msg_1"),
+            text_block(0),
+            text(0, "A"),
+            text_block(1),
+            text(1, "B"),
+        ]);
         let copy = json!([
             { "type": "thinking", "thinking": "A", "signature": "s" },
             { "type": "text", "text": "C" },
@@ -105,7 +130,11 @@ fn given_a_stream_ahead_of_its_echo_when_the_echo_comes_between_then_each_text_i
         scene.says([state("running"), life(1, "started"), requesting(&[1])]);
         let thinking = json!([{ "type": "thinking", "thinking": "Hm.", "signature": "s" }]);
         scene.says([start("msg_1"), thought_block(0), thought(0, "Hm."), echo(1)]);
-        scene.says([assistant_of("msg_1", &thinking), text_block(1), text(1, "Yes.")]);
+        scene.says([
+            assistant_of("msg_1", &thinking),
+            text_block(1),
+            text(1, "Yes."),
+        ]);
         scene.says([assistant("msg_1", "Yes."), stop(), done(1)]);
         let told = [
             thinks("Hm.", "msg_1"),
@@ -124,7 +153,12 @@ fn given_a_stream_that_breaks_off_when_it_starts_again_then_only_what_is_new_is_
         scene.says([start("msg_1"), text_block(0), text(0, "Hello wor")]);
         scene.says([start("msg_2"), text_block(0), text(0, "Hel")]);
         assert_eq!(scene.editor(), [said("Hello wor", "msg_1")]);
-        scene.says([start("msg_3"), text_block(0), text(0, "Hello"), text(0, " world")]);
+        scene.says([
+            start("msg_3"),
+            text_block(0),
+            text(0, "Hello"),
+            text(0, " world"),
+        ]);
         scene.says([assistant("msg_3", "Hello world"), block_stop(0), stop()]);
         assert_eq!(scene.editor(), [said("ld", "msg_3")]);
     });
@@ -138,7 +172,10 @@ fn given_a_stream_that_breaks_off_when_it_says_something_else_then_that_is_shown
         scene.says([start("msg_1"), text_block(0), text(0, "Hello wor")]);
         scene.says([start("msg_2"), text_block(0), text(0, "Hel"), text(0, "p!")]);
         scene.says([assistant("msg_2", "Help!")]);
-        assert_eq!(scene.editor(), [said("Hello wor", "msg_1"), said("Help!", "msg_2")]);
+        assert_eq!(
+            scene.editor(),
+            [said("Hello wor", "msg_1"), said("Help!", "msg_2")]
+        );
     });
 }
 
@@ -168,7 +205,12 @@ fn given_a_cancelled_stream_when_the_next_turn_says_the_same_then_it_is_shown_wh
             scene.says([state("idle")]);
             scene.editor();
             let prompt = scene.prompt("two");
-            scene.says([state("running"), life(2, "started"), requesting(&[2]), echo(2)]);
+            scene.says([
+                state("running"),
+                life(2, "started"),
+                requesting(&[2]),
+                echo(2),
+            ]);
             scene.says(answer_frames("msg_2", &["Working", " again"]));
             scene.says([done(2)]);
             let told = [
@@ -212,7 +254,12 @@ fn given_a_turn_that_begins_in_mid_message_when_it_streams_then_its_text_has_its
         scene.says([done(1), state("idle")]);
         scene.editor();
         scene.prompt("two");
-        scene.says([state("running"), echo(2), text(0, "Second"), text(0, " text")]);
+        scene.says([
+            state("running"),
+            echo(2),
+            text(0, "Second"),
+            text(0, " text"),
+        ]);
         scene.says([assistant("msg_2", "Second text"), done(2)]);
         let told = scene.editor();
         let id = told[0].rsplit(' ').next().expect("an id").to_owned();
@@ -228,7 +275,10 @@ fn given_a_cancel_when_the_interrupt_flushes_then_the_tail_is_shown_and_its_copy
         let prompt = scene.working("Working");
         scene.cancel();
         scene.says([text(0, ", stopping")]);
-        scene.says([assistant("msg_1", "Working, stopping, and more"), interrupted()]);
+        scene.says([
+            assistant("msg_1", "Working, stopping, and more"),
+            interrupted(),
+        ]);
         scene.says([aborted(of(&[1]))]);
         let told = [
             said("Working", "msg_1"),
@@ -245,7 +295,12 @@ fn given_a_report_when_stopped_work_goes_on_then_nothing_of_it_is_shown() {
     each_way(|scene| {
         cancelled(scene);
         scene.says([text(0, " late"), assistant("msg_1", "Working late")]);
-        scene.says([start("msg_x"), thought_block(0), thought(0, "late"), text(1, "late")]);
+        scene.says([
+            start("msg_x"),
+            thought_block(0),
+            thought(0, "late"),
+            text(1, "late"),
+        ]);
         let late = json!([{ "type": "thinking", "thinking": "late", "signature": "s" }]);
         scene.says([assistant_of("msg_x", &late)]);
         assert_eq!(scene.editor(), NOTHING);
@@ -261,7 +316,10 @@ fn given_a_background_subagent_when_the_work_is_reported_then_its_text_is_shown(
         scene.says([task_started("toolu_agent", true), start_in("msg_s", agent)]);
         scene.cancel();
         scene.says([aborted(of(&[1]))]);
-        scene.says([text_in(0, "still here", agent), task_over("toolu_agent", "completed")]);
+        scene.says([
+            text_in(0, "still here", agent),
+            task_over("toolu_agent", "completed"),
+        ]);
         scene.says([text_in(0, "gone", agent)]);
         let told = [
             said("Working", "msg_1"),
@@ -279,7 +337,11 @@ fn given_an_echo_in_mid_block_when_the_window_closes_then_the_block_comes_whole_
         cancelled(scene);
         scene.prompt("two");
         scene.says([start("msg_2"), text_block(0), text(0, "First "), echo(2)]);
-        scene.says([text(0, "block."), assistant("msg_2", "First block."), block_stop(0)]);
+        scene.says([
+            text(0, "block."),
+            assistant("msg_2", "First block."),
+            block_stop(0),
+        ]);
         scene.says([text_block(1), text(1, "Second "), text(1, "block.")]);
         scene.says([assistant("msg_2", "Second block.")]);
         let told = [
@@ -301,7 +363,10 @@ fn given_an_echo_in_mid_thought_when_the_window_closes_then_the_thought_comes_wh
         let copy = json!([{ "type": "thinking", "thinking": "I think.", "signature": "s" }]);
         scene.says([thought(0, "think."), assistant_of("msg_2", &copy)]);
         scene.says([text_block(1), text(1, "Yes."), assistant("msg_2", "Yes.")]);
-        assert_eq!(scene.editor(), [thinks("I think.", "msg_2"), said("Yes.", "msg_2")]);
+        assert_eq!(
+            scene.editor(),
+            [thinks("I think.", "msg_2"), said("Yes.", "msg_2")]
+        );
     });
 }
 
@@ -311,7 +376,13 @@ fn given_a_latched_stream_when_the_next_message_begins_then_it_streams() {
     each_way(|scene| {
         cancelled(scene);
         scene.prompt("two");
-        scene.says([start("msg_2"), text_block(0), text(0, "lost"), echo(2), text(0, " too")]);
+        scene.says([
+            start("msg_2"),
+            text_block(0),
+            text(0, "lost"),
+            echo(2),
+            text(0, " too"),
+        ]);
         scene.says([start("msg_3"), text_block(0), text(0, "Shown")]);
         assert_eq!(scene.editor(), [said("Shown", "msg_3")]);
     });
@@ -325,7 +396,11 @@ fn given_a_subagents_stream_when_the_window_closes_in_mid_block_then_the_rest_st
         cancelled(scene);
         let block = json!({ "type": "text", "text": "" });
         scene.says([start_in("msg_s", agent), block_in(0, &block, agent)]);
-        scene.says([text_in(0, "lost", agent), requesting(&[]), text_in(0, "kept", agent)]);
+        scene.says([
+            text_in(0, "lost", agent),
+            requesting(&[]),
+            text_in(0, "kept", agent),
+        ]);
         assert_eq!(scene.editor(), [said("kept", "msg_s")]);
     });
 }
@@ -336,12 +411,22 @@ fn given_a_subagents_messages_when_one_begins_like_the_last_then_both_are_shown(
     each_way(|scene| {
         let agent = Some("toolu_agent");
         taken(scene);
-        let stop_in = || {
-            airlock_tests::scripted_cli::words::event(&json!({ "type": "message_stop" }), agent)
-        };
-        scene.says([start_in("msg_a", agent), text_in(0, "Look", agent), stop_in()]);
-        scene.says([start_in("msg_b", agent), text_in(0, "Look here", agent), stop_in()]);
-        assert_eq!(scene.editor(), [said("Look", "msg_a"), said("Look here", "msg_b")]);
+        let stop_in =
+            || airlock_tests::scripted_cli::words::event(&json!({ "type": "message_stop" }), agent);
+        scene.says([
+            start_in("msg_a", agent),
+            text_in(0, "Look", agent),
+            stop_in(),
+        ]);
+        scene.says([
+            start_in("msg_b", agent),
+            text_in(0, "Look here", agent),
+            stop_in(),
+        ]);
+        assert_eq!(
+            scene.editor(),
+            [said("Look", "msg_a"), said("Look here", "msg_b")]
+        );
         let meta = |update: Value| update["_meta"]["claudeCode"]["parentToolUseId"].clone();
         let parents: Vec<Value> = scene.desk.updates().map(meta).collect();
         assert_eq!(parents.iter().filter(|it| *it == "toolu_agent").count(), 2);
@@ -357,7 +442,10 @@ fn given_a_tasks_report_in_mid_stream_when_the_copy_comes_then_nothing_is_shown_
         let mut report = result(by_itself());
         report["num_turns"] = json!(0);
         scene.says([report, text(0, " done"), assistant("msg_1", "Half done")]);
-        assert_eq!(scene.editor(), [said("Half", "msg_1"), said(" done", "msg_1")]);
+        assert_eq!(
+            scene.editor(),
+            [said("Half", "msg_1"), said(" done", "msg_1")]
+        );
     });
 }
 

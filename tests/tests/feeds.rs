@@ -229,3 +229,49 @@ fn given_an_opening_that_comes_after_its_time_when_answered_then_it_is_closed() 
         assert_eq!(scene.answer(turn), None);
     });
 }
+
+/// The room of a feed whose closing is never confirmed is taken all the same, in the end.
+#[test]
+fn given_a_close_that_is_never_answered_when_a_prompt_waits_for_its_room_then_not_for_ever() {
+    each_way(|scene| {
+        let sessions = sessions(scene, 17);
+        for open in &all_running(scene, &sessions[..16]) {
+            complete(scene, open);
+        }
+        scene.desk.host.by_hand("subscription.close");
+        scene.session.clone_from(&sessions[16]);
+        let prompt = scene.prompt("hello");
+        scene.wait(limits::MAKA_READ_MS - 1);
+        assert_eq!(scene.count("subscription.open"), 16);
+        scene.wait(1);
+        scene.open();
+        scene.asked("turn.start");
+        assert_eq!(scene.answer(prompt), None);
+    });
+}
+
+/// One that was refused does not take the place of one that waits for a feed to be closed.
+#[test]
+fn given_a_refused_prompt_when_another_waits_for_a_feed_that_is_closed_then_it_gets_it() {
+    each_way(|scene| {
+        let sessions = sessions(scene, 18);
+        let open = all_running(scene, &sessions[..16]);
+        scene.session.clone_from(&sessions[16]);
+        let refused = scene.prompt("hello");
+        assert!(scene.answer(refused).is_some());
+        scene.desk.host.by_hand("subscription.close");
+        look_at(scene, &open[0]);
+        scene.close();
+        let asked = scene.asked("turn.stop");
+        let stopped = scene.told(&open[0].turn, "cancelled");
+        scene.result(&asked, &stopped);
+        scene.session.clone_from(&sessions[17]);
+        let waits = scene.prompt("hello");
+        assert_eq!(scene.answer(waits), None, "a feed is being closed");
+        let asked = scene.asked("subscription.close");
+        scene.result(&asked, &json!({ "subscriptionId": "feed-1" }));
+        scene.open();
+        scene.asked("turn.start");
+        assert_eq!(scene.answer(waits), None);
+    });
+}

@@ -43,12 +43,54 @@ fn given_a_request_that_traps_when_given_back_then_it_alone_is_answered() {
     });
 }
 
-/// A notification has no answer; a line without an id has one under `null`.
+/// What is no message at all has an answer under `null`.
 #[test]
 fn given_a_line_without_an_id_when_given_back_then_an_error_without_an_id() {
     each_way(|scene| {
         poison(scene, Origin::Acp(b"{\"jsonrpc\":".to_vec()));
         assert_eq!(scene.editor(), ["null error -32603 null"]);
+    });
+}
+
+/// JSON-RPC: a notification is never answered, whatever becomes of it.
+#[test]
+fn given_a_notification_that_traps_when_given_back_then_nothing_is_answered() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        let cancel = json!({ "jsonrpc": "2.0", "method": "session/cancel",
+                             "params": { "sessionId": scene.session } });
+        poison(scene, Origin::Acp(cancel.to_string().into_bytes()));
+        assert_eq!(scene.editor(), NOTHING);
+        assert_eq!(scene.desk.nameless(), 0);
+        scene.now(&turn, "completed");
+        assert_eq!(scene.editor(), [end_turn(&turn)]);
+    });
+}
+
+/// Nor is an answer; the question that it was for counts as refused, and is not left open.
+#[test]
+fn given_an_answer_that_traps_when_given_back_then_its_question_is_refused() {
+    each_way(|scene| {
+        let turn = scene.running("hello");
+        let asked = words::pending(
+            &scene.session,
+            &turn.id,
+            "i1",
+            &words::request("permission"),
+        );
+        let root = scene.told(&turn, "running");
+        let line = scene.root_line(&root, std::slice::from_ref(&asked));
+        scene.says([line]);
+        let waits = scene.asked("interaction.query");
+        scene.result(&waits, &asked);
+        let id = scene.desk.asking()[0].to_owned();
+        scene.editor();
+        scene.host();
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"outcome":{{}}}}}}"#);
+        scene.desk.expect(&answer);
+        poison(scene, Origin::Acp(answer.into_bytes()));
+        assert_eq!(scene.editor(), NOTHING);
+        assert_eq!(scene.host(), [format!("stop {} run-1", turn.id)]);
     });
 }
 

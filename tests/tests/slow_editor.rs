@@ -204,3 +204,76 @@ fn given_a_turn_cancelled_while_its_feed_is_let_go_when_prompted_again_then_one_
     assert_eq!(scene.count("subscription.open"), 2);
     assert_eq!(scene.answer(next), None);
 }
+
+/// Accepted 6: half a minute in which the Host says 64 MiB and nothing is read. Whatever was
+/// not shown by then waits at the Host.
+fn half_a_minute(scene: &mut Scene, turn: &Turn) -> u64 {
+    let mut length = 0;
+    let mut most = 0;
+    for second in 1..=30 {
+        let mut lines = Vec::new();
+        while length < second * (64 << 20) / 30 {
+            lines.push(scene.text_line(turn, "m1", length, &piece()));
+            length += PIECE;
+        }
+        scene.says(lines);
+        scene.wait(1_000);
+        assert!(scene.desk.waiting() <= limits::ACP_WAITING + (64 << 10));
+        if second % 6 == 0 {
+            most = most.max(scene.desk.state_size() as u64);
+        }
+    }
+    // All of the turn's text that was taken in, and what names it.
+    let bound = limits::ACP_WAITING + limits::HELD_TEXT + (1 << 20);
+    assert!(most < bound, "{most} bytes of state, {bound} at most");
+    assert!(let_go(scene));
+    assert_eq!(scene.count("subscription.open"), 1, "not before it reads");
+    assert_eq!(scene.answer(turn.prompt), None);
+    length
+}
+
+/// It reads again, and then in another world cancels instead.
+#[test]
+fn given_an_editor_that_stops_for_30_s_when_it_goes_on_then_all_is_there_once_or_cancelled() {
+    let (mut scene, turn) = slow();
+    let length = half_a_minute(&mut scene, &turn);
+    cancels(scene.fork(), &turn);
+    scene.desk.editor_reads = true;
+    scene.settle();
+    // Messages of a real Host are shorter than a row may be.
+    let rest = "and so it ended";
+    let shown = shown(&scene);
+    assert!(shown < length);
+    let whole = piece().repeat(usize::try_from(shown / PIECE).unwrap() + 20) + rest;
+    let root = scene.told(&turn, "completed");
+    scene.open_with(&root, &json!(5), &json!({}));
+    let row = words::assistant(&turn.id, "m1", &whole).to_string();
+    for _ in 0..2 {
+        pages(&mut scene, &row);
+    }
+    assert!(scene.desk.shown("agent_message_chunk") == [("m1".to_owned(), whole)]);
+    assert_eq!(
+        scene.answer(turn.prompt),
+        Some(format!("{} end_turn", turn.prompt))
+    );
+}
+
+fn cancels(mut scene: Scene, turn: &Turn) {
+    scene.host();
+    scene.cancel();
+    assert_eq!(scene.host(), [format!("stop {} run-1", turn.id)]);
+    let asked = scene.asked("turn.stop");
+    let told = scene.told(turn, "cancelled");
+    scene.result(&asked, &told);
+    let before = shown(&scene);
+    scene.desk.editor_reads = true;
+    scene.settle();
+    assert_eq!(
+        scene.answer(turn.prompt),
+        Some(format!("{} cancelled", turn.prompt))
+    );
+    assert_eq!(shown(&scene), before, "nothing after the cancel");
+    let whole = piece().repeat(usize::try_from(before / PIECE).unwrap());
+    assert!(scene.desk.shown("agent_message_chunk") == [("m1".to_owned(), whole)]);
+    assert_eq!(scene.count("turn.stop"), 1);
+}

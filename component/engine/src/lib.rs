@@ -52,6 +52,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::plumbing::{Core, Due, Lasting};
 use host::Command as HostCommand;
@@ -289,16 +290,11 @@ impl Call<'_> {
     fn poison(&mut self, origin: Origin) {
         match origin {
             Origin::Acp(line) => {
-                let id = core::str::from_utf8(&line).ok().and_then(envelope::id_of);
-                let error = RpcError::new(
-                    error::INTERNAL,
-                    "This message could not be handled; nothing else is affected.",
-                );
                 self.core
                     .note(Level::Error, "a message of the editor could not be handled");
                 // Its beginning may have come in an earlier call.
                 self.sessions.editor.lines = Lines::default();
-                self.sessions.editor.error(&mut self.core, id, &error);
+                self.acp_poison(&line);
             }
             Origin::Host(channel, _) => self.host(|host, cx| host.poisoned(cx, channel)),
             Origin::File(handle) => self.file(handle, None),
@@ -308,6 +304,28 @@ impl Call<'_> {
                 None => {}
             },
         }
+    }
+
+    /// A request is answered, and so is what is no message; a notification wants no answer,
+    /// and an answer that cannot be read counts as a refusal.
+    fn acp_poison(&mut self, line: &[u8]) {
+        let id = match envelope::read(line) {
+            Ok(Message::Notification { .. }) => return,
+            Ok(Message::Response { id, .. }) => {
+                let refused = Err(RawValue::NULL);
+                if let Some((waiter, reply)) = self.sessions.editor.replied(id.get(), refused) {
+                    self.sessions.replied(waiter, reply);
+                }
+                return;
+            }
+            Ok(Message::Request { id, .. }) => Some(id.get()),
+            Err(_) => core::str::from_utf8(line).ok().and_then(envelope::id_of),
+        };
+        let error = RpcError::new(
+            error::INTERNAL,
+            "This message could not be handled; nothing else is affected.",
+        );
+        self.sessions.editor.error(&mut self.core, id, &error);
     }
 
     fn host(&mut self, step: impl FnOnce(&mut Module, &mut Cx<'_, '_>)) {

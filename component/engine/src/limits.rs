@@ -41,6 +41,22 @@ pub const CLAUDE_LEAVING_MS: u64 = 2_000;
 pub const CLAUDE_DIAGNOSTIC: u64 = 2 << 10;
 /// Characters of a prompt from which a title is made.
 pub const CLAUDE_TITLE_CONTEXT: u64 = 1_000;
+/// Milliseconds until a setting that the process does not answer has failed (decision).
+pub const CLAUDE_SETTING_MS: u64 = 30_000;
+/// Things to remember of one permission (Claude adapter, section 10).
+pub const CLAUDE_UPDATES: u64 = 100;
+/// Rules of one of them.
+pub const CLAUDE_UPDATE_RULES: u64 = 100;
+/// Folders of one of them.
+pub const CLAUDE_UPDATE_FOLDERS: u64 = 100;
+/// Characters (UTF-16 units) of a rule's tool.
+pub const CLAUDE_UPDATE_TOOL: u64 = 512;
+/// Likewise of what a rule says of it.
+pub const CLAUDE_UPDATE_RULE: u64 = 10_000;
+/// Likewise of a folder.
+pub const CLAUDE_UPDATE_FOLDER: u64 = 4_096;
+/// Likewise of a skill that is not to be asked about again.
+pub const CLAUDE_SKILL_RULE: u64 = 1_000;
 /// Characters of a title.
 pub const CLAUDE_TITLE: u64 = 256;
 
@@ -109,6 +125,9 @@ pub const MAKA_STABLE_MS: u64 = 10_000;
 /// Milliseconds after a loss for which a connection is tried again; then what waits is
 /// answered with an error, so that nobody waits 5 s.
 pub const MAKA_GIVE_UP_MS: u64 = 3_500;
+/// Milliseconds that a lost connection may take to come back before it is told in turns
+/// that run (decision: what is over sooner would only be noise).
+pub const MAKA_OUTAGE_MS: u64 = 1_000;
 /// Recovery attempts of one subscription without a live frame.
 pub const MAKA_RECOVERIES: u64 = 8;
 /// First and longest pause between them, milliseconds; the first attempt has none.
@@ -124,6 +143,9 @@ pub const MAKA_ADMISSION_WAIT_MS: u64 = 25;
 /// Milliseconds that opening a feed, or a page of stored rows, may take on a connection
 /// that lives; then the feed is had anew.
 pub const MAKA_READ_MS: u64 = 15_000;
+/// Milliseconds that `turn.start` may take on a connection that lives (decision: as a Stop);
+/// then it is asked what became of it, as after a lost connection.
+pub const MAKA_START_MS: u64 = 30_000;
 /// Milliseconds until a new session, a listing or a look at a session is given up (decision):
 /// the Host may first have to become ready. Maka's own adapter waits for ever.
 pub const MAKA_FIRST_MS: u64 = MAKA_READY_MS + MAKA_READ_MS;
@@ -163,6 +185,9 @@ pub const MAKA_ASIDE_PAGES: u64 = 8;
 /// Skills that are offered in a session.
 pub const MAKA_SKILLS: usize = 512;
 
+/// Bytes from the end of a message that are kept to be compared with pieces that come again;
+/// what comes before is kept as digests (decision: memory is not to grow with a turn's text).
+pub const MESSAGE_KEPT: u64 = 64 << 10;
 /// UTF-16 units shown for one tool.
 pub const TOOL_UNITS: u64 = 65_536;
 /// Chunks of output and progress kept for one tool.

@@ -86,8 +86,9 @@ fn spawn(
     command: &Command,
     supervisor: &Supervisor,
 ) -> Result<(process::Child, Option<Lifeline>), HostRefusal> {
+    let path = program.locate()?;
     let attempt = |lifeline: Option<&Lifeline>| {
-        let mut prepared = prepare(program, command, lifeline.cloned());
+        let mut prepared = prepare(&path, program, command, lifeline.cloned());
         match lifeline {
             Some(lifeline) => lifeline.start(&mut prepared),
             None => prepared.spawn(),
@@ -125,9 +126,15 @@ fn refusal(error: &io::Error, program: &Program, command: &Command) -> HostRefus
 /// What a program needs to start, and nothing that opens doors.
 const MINIMAL: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "USER", "SHELL", "TERM"];
 
-fn prepare(program: &Program, command: &Command, lifeline: Option<Lifeline>) -> process::Command {
-    let mut prepared = process::Command::new(&program.path);
+fn prepare(
+    path: &Path,
+    program: &Program,
+    command: &Command,
+    lifeline: Option<Lifeline>,
+) -> process::Command {
+    let mut prepared = process::Command::new(path);
     prepared
+        .args(&program.script)
         .args(&command.args)
         .current_dir(&command.cwd)
         .stdin(Stdio::piped())
@@ -241,8 +248,11 @@ fn run(
         }
     })?;
     flow::thread("child stderr", {
-        let (feed, stopped) = (feed.clone(), stopped.clone());
-        move || flow::read_diagnostics(&pipes.stderr, &stopped, &feed)
+        let (feed, stopped, group) = (feed.clone(), stopped.clone(), group.clone());
+        move || {
+            flow::read_diagnostics(&pipes.stderr, &stopped, &feed);
+            group.complains_no_more();
+        }
     })?;
     flow::thread("child stdout", {
         let group = group.clone();
@@ -281,11 +291,17 @@ struct Status {
     phase: Phase,
     /// How its output ended.
     silent: Option<Ending>,
+    /// Its stderr ended.
+    content: bool,
 }
 
 impl Status {
     fn may_speak(&self) -> bool {
-        self.silent.is_none() && !matches!(self.phase, Phase::Killed(_) | Phase::Gone)
+        self.silent.is_none() && !self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Killed(_) | Phase::Gone)
     }
 }
 
@@ -359,6 +375,11 @@ impl Group {
         self.0.1.notify_all();
     }
 
+    fn complains_no_more(&self) {
+        self.lock().content = true;
+        self.0.1.notify_all();
+    }
+
     fn leader_goes_within(&self, patience: Duration) -> bool {
         let runs =
             |status: &mut Status| matches!(status.phase, Phase::Starting(_) | Phase::Running(_));
@@ -366,19 +387,17 @@ impl Group {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Its leader has ended: waits a moment for the end of its output, so that in the
-    /// ordinary case the exit is told after the last bytes.
+    /// Its leader has ended: waits a moment for the end of its output and of its complaints,
+    /// so that in the ordinary case the exit is told after the last bytes of both.
     fn speaks_its_last(&self, patience: Duration) {
         let mut status = self.lock();
         if let Phase::Running(group) = status.phase {
             status.phase = Phase::Left(group);
             self.0.1.notify_all();
         }
-        drop(
-            self.0
-                .1
-                .wait_timeout_while(status, patience, |status| status.may_speak()),
-        );
+        drop(self.0.1.wait_timeout_while(status, patience, |status| {
+            status.may_speak() || !(status.content || status.is_over())
+        }));
     }
 
     /// Waits until its output has ended (what its leader left running may hold the pipe),

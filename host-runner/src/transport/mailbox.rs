@@ -217,7 +217,7 @@ impl Feed {
         self.tell(|source| source.opening = Some(arrival));
     }
 
-    /// What a child said on stderr. Never waits: what does not fit is left out.
+    /// What a child said on stderr. Never waits: of what does not fit the end is kept.
     pub(super) fn diagnostic(&self, bytes: &[u8]) {
         self.tell(|source| source.push_diagnostic(bytes));
     }
@@ -328,7 +328,7 @@ struct Source {
     /// Bytes in `bytes`.
     waiting: usize,
     diagnostic: Vec<u8>,
-    /// Bytes of stderr that did not fit into `diagnostic`.
+    /// Bytes of stderr that came before those in `diagnostic` and did not fit.
     left_out: u64,
     drained: Option<u64>,
     exited: Option<Option<i32>>,
@@ -354,9 +354,11 @@ impl Source {
     }
 
     fn push_diagnostic(&mut self, bytes: &[u8]) {
-        let fits = bytes.len().min(limits::DIAGNOSTIC - self.diagnostic.len());
-        self.diagnostic.extend_from_slice(&bytes[..fits]);
-        self.left_out += (bytes.len() - fits) as u64;
+        self.diagnostic.extend_from_slice(bytes);
+        // The last words are the ones that say why it ended.
+        let over = self.diagnostic.len().saturating_sub(limits::DIAGNOSTIC);
+        self.diagnostic.drain(..over);
+        self.left_out += over as u64;
     }
 
     fn end(&mut self, ending: Ending) {
@@ -385,17 +387,17 @@ impl Source {
         if let Some(bytes) = self.take_bytes() {
             say(HostArrival::Bytes(bytes));
         }
-        if !self.diagnostic.is_empty() {
-            say(HostArrival::Diagnostic(std::mem::take(
-                &mut self.diagnostic,
-            )));
-        }
         if self.left_out > 0 {
             let note = format!(
                 "\n[{} bytes left out]\n",
                 std::mem::take(&mut self.left_out)
             );
             say(HostArrival::Diagnostic(note.into_bytes()));
+        }
+        if !self.diagnostic.is_empty() {
+            say(HostArrival::Diagnostic(std::mem::take(
+                &mut self.diagnostic,
+            )));
         }
         if let Some(drained) = self.drained.take() {
             say(HostArrival::Drained(drained));

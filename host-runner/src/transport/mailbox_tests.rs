@@ -308,13 +308,13 @@ fn given_more_stderr_than_fits_when_a_round_is_taken_then_the_rest_is_left_out_a
     feed.diagnostic(&vec![b'e'; limits::DIAGNOSTIC - 1]);
     feed.diagnostic(b"12345");
 
-    let kept = [vec![b'e'; limits::DIAGNOSTIC - 1], b"1".to_vec()].concat();
+    let kept = [vec![b'e'; limits::DIAGNOSTIC - 5], b"12345".to_vec()].concat();
     let note = b"\n[4 bytes left out]\n".to_vec();
     assert_eq!(
         now(&mailbox),
         [
+            host(1, HostArrival::Diagnostic(note)),
             host(1, HostArrival::Diagnostic(kept)),
-            host(1, HostArrival::Diagnostic(note))
         ]
     );
     assert_eq!(now(&mailbox), []);

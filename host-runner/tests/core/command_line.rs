@@ -20,6 +20,9 @@ fn given_help_when_asked_then_it_is_for_people_and_complete() {
         "AIRLOCK_MAKA_ROOT",
         "--maka-socket",
         "AIRLOCK_MAKA_SOCKET",
+        "--claude",
+        "CLAUDE_CODE_EXECUTABLE",
+        "--cli",
         "--embedded-script",
         "--embedded-state",
         "--component",
@@ -46,13 +49,6 @@ fn given_wrong_words_when_started_then_the_sentence_says_what_is_right() {
     assert!(
         end.stderr
             .contains("the levels are off, error, warn, info, debug and trace")
-    );
-    let end = bench.run(["--host", "claude"], "");
-    assert_eq!((end.code, end.stdout.as_str()), (Some(1), ""));
-    assert_eq!(
-        end.stderr,
-        "host-runner: this version does not talk to Claude Code yet; use `--host maka` or \
-         `--host embedded`\n"
     );
 }
 

@@ -3,13 +3,37 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 /// The promise: an answer, or a clean end, within this time.
-const PROMISE: Duration = Duration::from_secs(5);
+pub const PROMISE: Duration = Duration::from_secs(5);
+
+/// Whether stdout is read.
+#[derive(Default)]
+struct Gate {
+    closed: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn set(&self, closed: bool) {
+        *self.closed.lock().expect("no panic") = closed;
+        self.changed.notify_all();
+    }
+
+    fn pass(&self) {
+        let closed = self.closed.lock().expect("no panic");
+        drop(
+            self.changed
+                .wait_while(closed, |closed| *closed)
+                .expect("no panic"),
+        );
+    }
+}
 
 pub struct Editor {
     child: Child,
@@ -17,6 +41,7 @@ pub struct Editor {
     /// Dropping it closes the reading end, which closes stdout.
     lines: Option<Receiver<Value>>,
     closing: Option<std::os::unix::net::UnixStream>,
+    reading: Arc<Gate>,
     heard: Vec<Value>,
     next_id: u64,
 }
@@ -24,10 +49,15 @@ pub struct Editor {
 impl Editor {
     /// Starts the program and says hello.
     pub fn start(words: &[&str]) -> Editor {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_host-runner"));
+        Editor::of(program.args(words))
+    }
+
+    /// Starts this program, in this environment, and says hello.
+    pub fn of(program: &mut Command) -> Editor {
         // stdout is one end of a socket pair, so that a test can close it while a thread reads.
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("a pair");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_host-runner"))
-            .args(words)
+        let mut child = program
             .env_remove("AIRLOCK_HOST")
             .env_remove("AIRLOCK_LOG")
             .stdin(Stdio::piped())
@@ -37,8 +67,11 @@ impl Editor {
         let stdin = child.stdin.take();
         let (told, lines) = channel();
         let reading = ours.try_clone().expect("a second handle");
+        let gate = Arc::new(Gate::default());
+        let passes = gate.clone();
         thread::spawn(move || {
             for line in BufReader::new(reading).lines() {
+                passes.pass();
                 let Ok(line) = line else { return };
                 let message = serde_json::from_str(&line).expect("stdout carries ACP only");
                 if told.send(message).is_err() {
@@ -52,6 +85,7 @@ impl Editor {
             stdin,
             lines,
             closing,
+            reading: gate,
             heard: Vec::new(),
             next_id: 1,
         };
@@ -62,7 +96,11 @@ impl Editor {
     }
 
     pub fn session(&mut self) -> String {
-        let id = self.ask("session/new", json!({ "cwd": "/tmp", "mcpServers": [] }));
+        self.session_in("/tmp")
+    }
+
+    pub fn session_in(&mut self, cwd: &str) -> String {
+        let id = self.ask("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
         let answer = self.answer(id);
         answer["result"]["sessionId"]
             .as_str()
@@ -89,7 +127,7 @@ impl Editor {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    fn send(&mut self, message: &Value) {
+    pub fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         writeln!(stdin, "{message}").expect("the program reads");
     }
@@ -112,7 +150,13 @@ impl Editor {
         });
     }
 
-    fn wait(&mut self, bound: Duration, wanted: impl Fn(&Value) -> bool) -> Value {
+    /// The program.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The first message that is wanted.
+    pub fn wait(&mut self, bound: Duration, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(known) = self.heard.iter().find(|message| wanted(message)) {
             return known.clone();
         }
@@ -137,12 +181,43 @@ impl Editor {
         }
     }
 
+    /// What the program says stays in the pipe, but for the little that was taken already.
+    pub fn stop_reading(&self) {
+        self.reading.set(true);
+    }
+
+    pub fn read_again(&self) {
+        self.reading.set(false);
+    }
+
+    /// The most resident memory of the program so far, in bytes.
+    pub fn highest_memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).expect("it runs");
+        let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|it| it.trim().strip_suffix(" kB"));
+        kibibytes
+            .expect("a figure")
+            .parse::<u64>()
+            .expect("a number")
+            << 10
+    }
+
     /// Everything the agent said as text, joined.
     pub fn text(&self) -> String {
-        let update = |message: &Value| message["params"]["update"].clone();
+        self.text_where(|_| true)
+    }
+
+    /// The same in one session.
+    pub fn text_of(&self, session: &str) -> String {
+        self.text_where(|message| message["params"]["sessionId"] == session)
+    }
+
+    fn text_where(&self, wanted: impl Fn(&Value) -> bool) -> String {
         self.heard
             .iter()
-            .map(update)
+            .filter(|message| wanted(message))
+            .map(|message| &message["params"]["update"])
             .filter(|update| update["sessionUpdate"] == json!("agent_message_chunk"))
             .filter_map(|update| update["content"]["text"].as_str().map(str::to_owned))
             .collect()
@@ -188,6 +263,7 @@ impl Editor {
 impl Drop for Editor {
     fn drop(&mut self) {
         self.stdin = None;
+        self.reading.set(false);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

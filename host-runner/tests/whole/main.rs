@@ -5,7 +5,9 @@
 mod editor;
 mod files;
 mod host;
+mod memory;
 mod options;
+mod watcher;
 
 use std::time::Duration;
 

@@ -136,7 +136,7 @@ fn through_a_relay(how: &str, deltas: &[u8]) -> Measured<f64> {
 }
 
 /// A socket that nobody else can reach, as a Host's must be.
-fn listen(folder: &Path) -> Measured<(String, UnixListener)> {
+pub fn listen(folder: &Path) -> Measured<(String, UnixListener)> {
     let path = folder.join("host.sock");
     let listener = UnixListener::bind(&path)?;
     fs::set_permissions(folder, Permissions::from_mode(0o700))?;

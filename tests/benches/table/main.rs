@@ -1,8 +1,8 @@
 //! The benchmark: one table of speed and memory, goal beside figure. Nothing is asserted
-//! but that the work was done; a figure is for people to judge.
+//! but that the work was done and that memory is bounded; a figure is for people to judge.
 //!
 //! `cargo bench --package airlock-tests --bench table` prints all of it; words after `--`
-//! choose rows (`engine`, `start`, `memory`, `flood`, `count`). It measures by starting
+//! choose rows (`engine`, `start`, `memory`, `flood`, `crowd`, `count`). It measures by starting
 //! things and may touch nothing of theirs but their pipes and `/proc`. Invariant: the
 //! same Host, written by hand in [`host`], stands behind every figure of a streamed delta.
 //!
@@ -11,6 +11,7 @@
 //! the last rows count instructions.
 
 mod count;
+mod crowd;
 mod engine;
 mod flood;
 mod host;
@@ -52,11 +53,12 @@ fn main() -> ExitCode {
 /// Measures what is wanted, all without a word, and prints the table.
 fn print(wanted: &[&str]) -> Measured<()> {
     type Part = (&'static str, fn(&mut Table) -> Measured<()>);
-    const PARTS: [Part; 5] = [
+    const PARTS: [Part; 6] = [
         ("engine", engine::rows),
         ("start", start::rows),
         ("memory", start::memory_rows),
         ("flood", flood::rows),
+        ("crowd", crowd::rows),
         ("count", count::rows),
     ];
     if let Some(unknown) = wanted

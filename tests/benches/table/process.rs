@@ -197,8 +197,20 @@ fn threads(process: u32) -> Measured<u64> {
 /// # Errors
 /// When the process is gone, or the system does not say.
 pub fn resident(process: u32) -> Measured<f64> {
+    memory(process, "VmRSS:")
+}
+
+/// The most resident memory so far, in bytes.
+///
+/// # Errors
+/// When the process is gone, or the system does not say.
+pub fn highest(process: u32) -> Measured<f64> {
+    memory(process, "VmHWM:")
+}
+
+fn memory(process: u32, which: &str) -> Measured<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(which));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
     Ok(kibibytes
         .ok_or("the system does not tell resident memory")?

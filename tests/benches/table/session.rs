@@ -17,7 +17,8 @@ use super::host::Host;
 /// What a reader takes from a pipe at once, as the runner does.
 pub const CHUNK: usize = 64 << 10;
 
-const CONFIG: &str = r#"{"agent":{"name":"bench","title":"Benchmark","version":"0"},"host":{"kind":"maka","name":"maka"}}"#;
+/// What every adapter is opened with.
+pub const CONFIG: &str = r#"{"agent":{"name":"bench","title":"Benchmark","version":"0"},"host":{"kind":"maka","name":"maka"}}"#;
 
 /// An open session.
 pub struct Session {

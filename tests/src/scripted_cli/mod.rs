@@ -5,7 +5,7 @@
 //! prompt back, unless the test says what comes of it. Sans-IO. Invariant: nothing is said
 //! that the test did not ask for.
 
-mod post_cancel;
+pub mod post_cancel;
 mod scene;
 pub mod words;
 
@@ -26,6 +26,8 @@ pub struct ScriptedCli {
     pub refusal: Option<HostRefusal>,
     /// Its answer to `initialize`; `None`: it keeps silent.
     pub greeting: Option<Value>,
+    /// Its answer to `get_settings`, unless nothing is set.
+    pub settings: Option<Value>,
     /// What comes of taking a prompt back; `None`: the test answers.
     pub takes_back: Option<bool>,
     /// Whether it ends when it is asked to.
@@ -36,6 +38,10 @@ pub struct ScriptedCli {
     pub users: Vec<Value>,
     /// What it was asked, in order: `interrupt`, ...
     pub asked: Vec<String>,
+    /// How many prompts it had when each interrupt came.
+    pub interrupts: Vec<usize>,
+    /// The prompts that were taken back, by their ids.
+    pub taken_back: Vec<Value>,
     /// The answers that it got, in order.
     pub answers: Vec<Value>,
     by_hand: BTreeSet<String>,
@@ -47,11 +53,14 @@ impl Default for ScriptedCli {
         ScriptedCli {
             refusal: None,
             greeting: Some(greeting()),
+            settings: None,
             takes_back: None,
             obedient: true,
             started: Vec::new(),
             users: Vec::new(),
             asked: Vec::new(),
+            interrupts: Vec::new(),
+            taken_back: Vec::new(),
             answers: Vec::new(),
             by_hand: BTreeSet::new(),
             held: VecDeque::new(),
@@ -91,6 +100,12 @@ impl ScriptedCli {
         self.held.remove(at)
     }
 
+    /// What was answered to a question of its own.
+    pub fn answer_to(&self, question: &str) -> Option<&Value> {
+        let mut answers = self.answers.iter();
+        answers.find(|it| it["request_id"] == question)
+    }
+
     /// Whether a request of this kind waits.
     pub fn waits(&self, subtype: &str) -> bool {
         let mut held = self.held.iter();
@@ -108,9 +123,12 @@ impl ScriptedCli {
         }
         Some(match subtype {
             "initialize" => self.greeting.clone()?,
-            "get_settings" => json!({ "effective": {}, "sources": [], "applied": {
-                "model": words::MODEL, "effort": "medium", "ultracodeRequested": false,
-                "ultracodeAvailable": false } }),
+            "get_settings" => match &self.settings {
+                Some(settings) => settings.clone(),
+                None => json!({ "effective": {}, "sources": [], "applied": {
+                    "model": words::MODEL, "effort": "medium", "ultracodeRequested": false,
+                    "ultracodeAvailable": false } }),
+            },
             "get_context_usage" => json!({ "categories": [], "totalTokens": 0,
                 "maxTokens": 200_000, "rawMaxTokens": 200_000 }),
             "generate_session_title" => json!({ "title": null }),
@@ -146,6 +164,13 @@ impl Peer for ScriptedCli {
                 let subtype = frame["request"]["subtype"].as_str();
                 let subtype = subtype.expect("a request has a subtype").to_owned();
                 let response = self.of_itself(&subtype);
+                if subtype == "cancel_async_message" {
+                    let uuid = frame["request"]["message_uuid"].clone();
+                    self.taken_back.push(uuid);
+                }
+                if subtype == "interrupt" {
+                    self.interrupts.push(self.users.len());
+                }
                 self.asked.push(subtype);
                 match response {
                     Some(response) => return vec![Say::Line(answer(&frame, &response))],

@@ -21,10 +21,16 @@ pub enum Step {
     Prompt(usize),
     /// It waits until it is asked this.
     Asked(&'static str),
+    /// It waits for an interrupt behind this prompt.
+    Interrupted(usize),
+    /// It waits until this prompt is taken back.
+    TakenBack(usize),
     /// It answers what it was asked.
     Replies(&'static str, Value),
     /// It says this.
     Says(Value),
+    /// It waits until this question of its own is answered.
+    Answered(&'static str),
     /// It takes its time.
     Pause(u64),
 }
@@ -110,7 +116,7 @@ fn queued_dropped() -> Scenario {
     cli.extend([
         Step::Prompt(2),
         Step::Says(life(2, "queued")),
-        Step::Asked("cancel_async_message"),
+        Step::TakenBack(2),
         Step::Says(life(2, "cancelled")),
         Step::Replies("cancel_async_message", json!({ "cancelled": true })),
     ]);
@@ -445,7 +451,8 @@ fn wedged() -> Scenario {
     scenario("wedged", cli, editor)
 }
 
-fn scenario(name: &'static str, cli: Vec<Step>, editor: Vec<Act>) -> Scenario {
+/// A scenario in which nothing comes of taking a prompt back by itself.
+pub fn scenario(name: &'static str, cli: Vec<Step>, editor: Vec<Act>) -> Scenario {
     Scenario {
         name,
         takes_back: None,
@@ -479,12 +486,13 @@ fn two_then_three(pause: u64) -> Vec<Act> {
     ]
 }
 
-fn says(frames: impl IntoIterator<Item = Value>) -> impl Iterator<Item = Step> {
+/// It says these frames.
+pub fn says(frames: impl IntoIterator<Item = Value>) -> impl Iterator<Item = Step> {
     frames.into_iter().map(Step::Says)
 }
 
 /// The first prompt is taken.
-fn taken(capabilities: &[&str]) -> Vec<Step> {
+pub fn taken(capabilities: &[&str]) -> Vec<Step> {
     let mut steps = vec![Step::Prompt(1)];
     steps.extend(says([
         state("running"),
@@ -498,14 +506,14 @@ fn taken(capabilities: &[&str]) -> Vec<Step> {
 }
 
 /// The first prompt is taken, and its answer begins.
-fn begun(capabilities: &[&str]) -> Vec<Step> {
+pub fn begun(capabilities: &[&str]) -> Vec<Step> {
     let mut steps = taken(capabilities);
     steps.extend(says([start("msg_1"), text_block(0), text(0, "Working")]));
     steps
 }
 
 /// The first prompt is interrupted.
-fn stopped(still_queued: &[&str]) -> Vec<Step> {
+pub fn stopped(still_queued: &[&str]) -> Vec<Step> {
     let mut steps = vec![
         Step::Asked("interrupt"),
         Step::Says(text(0, ", stopping")),
@@ -523,7 +531,7 @@ fn stopped(still_queued: &[&str]) -> Vec<Step> {
 }
 
 /// A whole answer: of a prompt, or of work that no prompt began.
-fn answered(prompt: Option<usize>, id: &str, chunks: &[&str], whose: Value) -> Vec<Step> {
+pub fn answered(prompt: Option<usize>, id: &str, chunks: &[&str], whose: Value) -> Vec<Step> {
     let named: Vec<usize> = prompt.into_iter().collect();
     let mut steps = vec![Step::Says(requesting(&named))];
     steps.extend(prompt.map(|prompt| Step::Says(echo(prompt))));
@@ -534,7 +542,7 @@ fn answered(prompt: Option<usize>, id: &str, chunks: &[&str], whose: Value) -> V
 }
 
 /// A message streams, a little at a time.
-fn streamed(id: &str, chunks: &[&str]) -> Vec<Step> {
+pub fn streamed(id: &str, chunks: &[&str]) -> Vec<Step> {
     let mut steps = Vec::new();
     for frame in answer_frames(id, chunks) {
         let grows = frame["event"]["type"] == "content_block_delta";
@@ -547,7 +555,7 @@ fn streamed(id: &str, chunks: &[&str]) -> Vec<Step> {
 }
 
 /// A whole turn.
-fn turn(prompt: usize, id: &str, chunks: &[&str]) -> Vec<Step> {
+pub fn turn(prompt: usize, id: &str, chunks: &[&str]) -> Vec<Step> {
     let mut steps = vec![Step::Prompt(prompt)];
     steps.extend(says([
         state("running"),

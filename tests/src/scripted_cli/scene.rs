@@ -133,7 +133,10 @@ impl Scene {
         }
         let mut line = words::with(own, frame).to_string();
         for (at, user) in self.desk.host.users.iter().enumerate() {
-            line = line.replace(&json!(words::id(at + 1)).to_string(), &user["uuid"].to_string());
+            line = line.replace(
+                &json!(words::id(at + 1)).to_string(),
+                &user["uuid"].to_string(),
+            );
         }
         line
     }
@@ -141,6 +144,18 @@ impl Scene {
     /// Whether the process has got this many prompts.
     pub fn has(&self, prompts: usize) -> bool {
         self.desk.host.users.len() >= prompts
+    }
+
+    /// Whether an interrupt came behind this prompt.
+    pub fn interrupted(&self, prompt: usize) -> bool {
+        self.desk.host.interrupts.iter().any(|had| *had >= prompt)
+    }
+
+    /// Whether this prompt was taken back.
+    pub fn taken_back(&self, prompt: usize) -> bool {
+        let host = &self.desk.host;
+        let user = host.users.get(prompt - 1);
+        user.is_some_and(|user| host.taken_back.contains(&user["uuid"]))
     }
 
     /// The process answers the oldest request of this kind.
@@ -152,7 +167,10 @@ impl Scene {
         let request = request.unwrap_or_else(|| panic!("{subtype} was not asked: {}", self.log()));
         let mut line = answer(&request, response);
         for (at, user) in self.desk.host.users.iter().enumerate() {
-            line = line.replace(&json!(words::id(at + 1)).to_string(), &user["uuid"].to_string());
+            line = line.replace(
+                &json!(words::id(at + 1)).to_string(),
+                &user["uuid"].to_string(),
+            );
         }
         self.desk.host_says([Say::Line(line)]);
         self.settle();
@@ -162,7 +180,11 @@ impl Scene {
     pub fn working(&mut self, said: &str) -> u64 {
         let prompt = self.prompt("one");
         self.takes(1, &words::NEW);
-        self.says([words::start("msg_1"), words::text_block(0), words::text(0, said)]);
+        self.says([
+            words::start("msg_1"),
+            words::text_block(0),
+            words::text(0, said),
+        ]);
         prompt
     }
 
@@ -257,7 +279,11 @@ pub fn told(message: &Value) -> Option<String> {
         return Some(match (result["stopReason"].as_str(), &message["error"]) {
             (Some(reason), _) => format!("{id} {reason}"),
             (None, Value::Null) => format!("{id} done"),
-            (None, error) => format!("{id} error {} {}", error["code"], words_of(&error["message"])),
+            (None, error) => format!(
+                "{id} error {} {}",
+                error["code"],
+                words_of(&error["message"])
+            ),
         });
     }
     if message["method"] != "session/update" {
@@ -270,7 +296,9 @@ pub fn told(message: &Value) -> Option<String> {
     let kind = words_of(&update["sessionUpdate"]);
     let text = |value: &Value| words_of(value);
     match kind.as_str() {
-        "usage_update" | "available_commands_update" | "config_option_update"
+        "usage_update"
+        | "available_commands_update"
+        | "config_option_update"
         | "session_info_update" => None,
         "tool_call" | "tool_call_update" => Some(format!(
             "{kind} {} {} {}",

@@ -157,7 +157,10 @@ pub fn thought(index: u64, thought: &str) -> Value {
 
 /// A block ends.
 pub fn block_stop(index: u64) -> Value {
-    event(&json!({ "type": "content_block_stop", "index": index }), None)
+    event(
+        &json!({ "type": "content_block_stop", "index": index }),
+        None,
+    )
 }
 
 /// A message ends.

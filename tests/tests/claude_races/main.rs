@@ -6,11 +6,13 @@
 //! work is lost, every text is shown once, every prompt is answered once and truly, every
 //! open tool call is closed before the report, and the session takes the next prompt.
 
+mod more;
 mod world;
 
 use std::collections::{BTreeMap, HashMap};
 
-use airlock_tests::scripted_cli::{POST_CANCEL, Scenario};
+use airlock_tests::scripted_cli::POST_CANCEL;
+use more::MORE;
 use world::{Case, Event, Whose, Work, World};
 
 /// What is said in a scenario, and whose it is.
@@ -32,7 +34,11 @@ fn works(name: &str) -> Vec<Work> {
         }
         "queued_dropped" => vec![stopped, three],
         "followup_after_cancel" => {
-            vec![stopped, work("msg_follow", "Follow-up text", Whose::Own), two]
+            vec![
+                stopped,
+                work("msg_follow", "Follow-up text", Whose::Own),
+                two,
+            ]
         }
         "followup_consolidated_only" => {
             let text = "Follow-up not streamed";
@@ -40,7 +46,7 @@ fn works(name: &str) -> Vec<Work> {
         }
         "abandoned_folded_into_followup" => {
             let held = "held because an orphan result is due";
-            vec![stopped, work("msg_f", held, Whose::Prompt(2)), three]
+            vec![stopped, work("msg_f", held, Whose::Folded(2)), three]
         }
         "no_marker_window" => {
             let lost = work("msg_follow", "Lost follow-up", Whose::OwnUnmarked);
@@ -79,36 +85,50 @@ fn given_a_cancel_when_everything_comes_in_any_order_then_each_text_and_answer_i
 /// The same while the editor may close the session at any time.
 #[test]
 fn given_a_cancel_when_the_session_is_closed_at_any_time_then_every_prompt_is_answered() {
-    all(&[Event::Close, Event::Timer]);
+    all(&[Event::Close]);
+}
+
+/// The same scenarios and more, while the user may allow what is asked.
+#[test]
+fn given_a_cancel_when_questions_and_follow_ups_race_it_then_each_text_and_answer_is_right() {
+    for told in MORE {
+        let (scenario, works) = told();
+        play(
+            &Case::of(scenario, works),
+            &[Event::Cancel, Event::Timer, Event::Allows],
+        );
+    }
 }
 
 fn all(spare: &[Event]) {
-    let mut played: Vec<Scenario> = Vec::new();
     for scenario in POST_CANCEL {
         let scenario = scenario();
         // The gaps are pauses, and these are left out.
-        let known = scenario.name.starts_with("prompt_after_cancel");
-        if !known {
-            played.push(scenario);
+        if !scenario.name.starts_with("prompt_after_cancel") {
+            let works = works(scenario.name);
+            play(&Case::of(scenario, works), spare);
         }
     }
-    for scenario in played {
-        let name = scenario.name;
-        let case = Case::of(scenario, works(name));
-        let mut explored = Explored::default();
-        let world = World::new(&case, spare);
-        let orders = visit(world, &mut explored);
-        let concurrent = explored.concurrent();
-        println!(
-            "{name}: {} acts of the editor, {} frames and {} answers of the process, {spare:?}: \
-             {orders} orders, {} distinct states, up to {concurrent} events concurrent",
-            case.editor.len(),
-            case.cli.len(),
-            case.replies.len(),
-            explored.known.len()
-        );
-        assert!(concurrent >= 8, "{name}: only {concurrent} concurrent");
-    }
+}
+
+fn play(case: &Case, spare: &[Event]) {
+    let mut explored = Explored::default();
+    let orders = visit(World::new(case, spare), &mut explored);
+    let concurrent = explored.concurrent();
+    println!(
+        "{}: {} acts of the editor, {} frames and {} answers of the process, {spare:?}: \
+         {orders} orders, {} distinct states, up to {concurrent} events concurrent",
+        case.name,
+        case.editor.len(),
+        case.cli.len(),
+        case.replies.len(),
+        explored.known.len()
+    );
+    assert!(
+        concurrent >= 8,
+        "{}: only {concurrent} concurrent",
+        case.name
+    );
 }
 
 #[derive(Default)]
@@ -137,7 +157,9 @@ fn visit(world: World<'_>, explored: &mut Explored) -> u128 {
         let span = explored.places.entry(act).or_insert((frame, frame));
         *span = (span.0.min(frame), span.1.max(frame));
     }
-    let done = events.iter().all(|event| matches!(event, Event::Cancel | Event::Close));
+    let done = events
+        .iter()
+        .all(|event| matches!(event, Event::Cancel | Event::Close));
     let orders: u128 = events
         .into_iter()
         .map(|event| visit(world.after(event), explored))

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use airlock_tests::scripted_cli::{Act, Scenario, Scene, Step};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +22,8 @@ pub enum Event {
     Cancel,
     /// The editor closes the session.
     Close,
+    /// The user allows what is asked.
+    Allows,
     /// The next timer goes off.
     Timer,
 }
@@ -42,6 +44,12 @@ pub struct Work {
 pub enum Whose {
     /// Of this prompt.
     Prompt(usize),
+    /// Of the first two prompts together.
+    Both,
+    /// Of this prompt, but begun as Claude's own: a second cancel may find it as that.
+    Folded(usize),
+    /// Of this prompt, whose answer may wait for a subagent: a cancel finds it said.
+    Held(usize),
     /// Claude's own, begun at this frame that says so, and over at the result behind it.
     Own,
     /// Claude's own, at a process whose requests do not name their prompts: it may be lost.
@@ -105,6 +113,10 @@ pub struct World<'a> {
     /// The editor's requests.
     prompts: Vec<Prompt>,
     cancels: usize,
+    /// A cancel came behind the question that is open.
+    void: bool,
+    /// Tool calls that were shown and are not closed.
+    tools: Vec<String>,
     closed: Option<u64>,
     /// Of each work, what was said and what was shown.
     said: BTreeMap<&'static str, Told>,
@@ -129,6 +141,8 @@ struct Prompt {
 struct Told {
     said: String,
     shown: String,
+    /// How far it was shown, or passed over.
+    upto: usize,
 }
 
 impl<'a> World<'a> {
@@ -145,6 +159,8 @@ impl<'a> World<'a> {
             spare: spare.to_vec(),
             prompts: Vec::new(),
             cancels: 0,
+            void: false,
+            tools: Vec::new(),
             closed: None,
             said: BTreeMap::new(),
             looked,
@@ -163,6 +179,8 @@ impl<'a> World<'a> {
             spare: self.spare.clone(),
             prompts: self.prompts.clone(),
             cancels: self.cancels,
+            void: self.void,
+            tools: self.tools.clone(),
             closed: self.closed,
             said: self.said.clone(),
             looked: self.looked,
@@ -189,6 +207,9 @@ impl<'a> World<'a> {
         let ready = match self.case.cli.get(cli) {
             Some(Step::Prompt(number)) => self.scene.has(*number),
             Some(Step::Asked(subtype)) => host.times_asked(subtype) > 0,
+            Some(Step::Answered(question)) => host.answer_to(question).is_some(),
+            Some(Step::Interrupted(prompt)) => self.scene.interrupted(*prompt),
+            Some(Step::TakenBack(prompt)) => self.scene.taken_back(*prompt),
             Some(_) => true,
             None => false,
         };
@@ -202,6 +223,7 @@ impl<'a> World<'a> {
         for event in &self.spare {
             let may = match event {
                 Event::Timer => !self.scene.desk.armed().is_empty(),
+                Event::Allows => !self.scene.desk.asking().is_empty(),
                 _ => open && !self.prompts.is_empty(),
             };
             if may && !events.contains(event) {
@@ -241,6 +263,7 @@ impl<'a> World<'a> {
                 self.doom();
                 self.closed = Some(self.scene.close());
             }
+            Event::Allows => self.allows(),
             Event::Timer => {
                 let next = self.scene.desk.armed().first().copied().unwrap_or_default();
                 self.scene.wait(next);
@@ -262,8 +285,22 @@ impl<'a> World<'a> {
         }
     }
 
+    /// The user says yes; behind a cancel that is no yes.
+    fn allows(&mut self) {
+        let id = self.scene.desk.asking()[0].to_owned();
+        let outcome = json!({ "outcome": { "outcome": "selected", "optionId": "allow-once" } });
+        let id: Value = serde_json::from_str(&id).expect("an id");
+        self.scene.desk.reply(&id, &outcome);
+        self.scene.settle();
+        let answer = self.scene.desk.host.answers.last();
+        let behavior = answer.map(|it| it["response"]["behavior"].clone());
+        let wanted = if self.void { "deny" } else { "allow" };
+        self.must(behavior == Some(json!(wanted)), &format!("{behavior:?}"));
+    }
+
     fn cancel(&mut self) {
         self.cancels += 1;
+        self.void |= !self.scene.desk.asking().is_empty();
         self.doom();
         self.scene.cancel();
     }
@@ -284,9 +321,10 @@ impl<'a> World<'a> {
             self.own = Some(false);
             self.own_reported = false;
         }
-        let delta = &frame["event"]["delta"]["text"];
+        let delta = &frame["event"]["delta"];
+        let delta = delta.get("text").or(delta.get("thinking"));
         let whole = &frame["message"]["content"][0]["text"];
-        let streamed = delta.as_str();
+        let streamed = delta.and_then(Value::as_str);
         for work in &self.case.works {
             let told = self.said.entry(work.message).or_default();
             let rest = &work.text[told.said.len()..];
@@ -331,36 +369,37 @@ impl<'a> World<'a> {
         assert_eq!(prompt.answer.replace(reason.clone()), None, "twice");
         let wanted = if doomed { "cancelled" } else { "end_turn" };
         self.must(reason == wanted, &format!("{wanted}, not {reason}"));
-        let open = self.open_tools();
-        self.must(!doomed || open.is_empty(), &format!("open at the report: {open:?}"));
-        if doomed && self.cancels == 1 {
+        let number = 1 + self
+            .prompts
+            .iter()
+            .position(|it| message["id"] == it.id)
+            .unwrap_or(0);
+        let open = self.tools.iter();
+        let open: Vec<&String> = open.filter(|it| prompt_of(it) == number).collect();
+        let closed = !doomed || open.is_empty() || self.closed.is_some();
+        self.must(closed, &format!("open at the report: {open:?}"));
+        if doomed && self.cancels == 1 && self.closed.is_none() {
             // Before the report nothing is lost.
-            let number = 1 + self.prompts.iter().position(|it| message["id"] == it.id).unwrap_or(0);
             for work in &self.case.works {
                 if work.whose == Whose::Prompt(number) {
                     let told = self.said.get(work.message).cloned().unwrap_or_default();
-                    self.must(told.said == told.shown, &format!("lost before the report: {told:?}"));
+                    self.must(
+                        told.said == told.shown,
+                        &format!("lost before the report: {told:?}"),
+                    );
                 }
             }
         }
     }
 
-    fn open_tools(&self) -> Vec<String> {
-        let mut open: Vec<String> = Vec::new();
-        for update in self.scene.desk.updates() {
-            let id = update["toolCallId"].as_str().unwrap_or_default().to_owned();
-            if update["sessionUpdate"] == "tool_call" {
-                open.push(id);
-            } else if matches!(update["status"].as_str(), Some("completed" | "failed")) {
-                open.retain(|it| *it != id);
-            }
-        }
-        open
-    }
-
     fn shown(&mut self, update: &Value) {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
-        let Some(text) = update["content"]["text"].as_str().filter(|_| kind.ends_with("_chunk"))
+        if kind.starts_with("tool_call") {
+            return self.tool(update);
+        }
+        let Some(text) = update["content"]["text"]
+            .as_str()
+            .filter(|_| kind.ends_with("_chunk"))
         else {
             return;
         };
@@ -370,39 +409,73 @@ impl<'a> World<'a> {
             let told = self.said.get(work.message).cloned().unwrap_or_default();
             match work.whose {
                 Whose::Subagent => told.said.ends_with(text),
-                _ => told.said.get(told.shown.len()..).is_some_and(|rest| {
-                    rest.starts_with(text)
-                }),
+                // Of a block that a second cancel cut in two, the copy is not shown.
+                _ if self.cancels > 1 => told.said[told.upto..].contains(text),
+                _ => told.said[told.upto..].starts_with(text),
             }
         }) else {
-            return self.must(false, &format!("nobody said {text}, or it was shown before"));
+            return self.must(
+                false,
+                &format!("nobody said {text}, or it was shown before"),
+            );
         };
         let reported = match work.whose {
-            Whose::Prompt(number) => {
+            Whose::Prompt(number) | Whose::Held(number) => {
                 let prompt = &self.prompts[number - 1];
                 prompt.doomed && prompt.answer.is_some()
             }
-            Whose::Own | Whose::OwnUnmarked => self.own_reported,
-            Whose::Nobody => self.own_reported,
+            Whose::Both => {
+                let mut both = self.prompts.iter().take(2);
+                both.all(|prompt| prompt.doomed && prompt.answer.is_some())
+            }
+            Whose::Folded(number) => {
+                let prompt = &self.prompts[number - 1];
+                self.cancels == 1 && prompt.doomed && prompt.answer.is_some()
+            }
+            Whose::Own | Whose::OwnUnmarked | Whose::Nobody => self.own_reported,
             Whose::Subagent => text.contains("lost"),
         };
         self.must(!reported, &format!("{text} after its report"));
         if let Some(told) = self.said.get_mut(work.message) {
             told.shown.push_str(text);
+            let skipped = told.said[told.upto..].find(text).unwrap_or_default();
+            told.upto += skipped + text.len();
+        }
+    }
+
+    fn tool(&mut self, update: &Value) {
+        let tool = update["toolCallId"].as_str().unwrap_or_default();
+        let prompt = &self.prompts[prompt_of(tool) - 1];
+        let reported = prompt.doomed && prompt.answer.is_some();
+        self.must(!reported, "a tool after the report");
+        if update["sessionUpdate"] == "tool_call" {
+            self.tools.push(tool.to_owned());
+        } else if matches!(update["status"].as_str(), Some("completed" | "failed")) {
+            self.tools.retain(|it| it != tool);
         }
     }
 
     /// At the end of every order.
     pub fn over(mut self) {
+        let left = (self.case.cli.len(), self.case.editor.len());
+        let all = (self.at[1], self.at[0]) == left || self.closed.is_some();
+        self.must(all, "the process waits for what never comes");
         let unanswered = self.scene.desk.unanswered();
         self.must(unanswered.is_empty(), &format!("unanswered {unanswered:?}"));
+        let asking = self.scene.desk.asking();
+        self.must(asking.is_empty(), &format!("still asking {asking:?}"));
+        let mut answers: Vec<&Value> = self.scene.desk.host.answers.iter().collect();
+        answers.sort_by_key(|it| it["request_id"].to_string());
+        answers.dedup_by_key(|it| it["request_id"].to_string());
+        let once = answers.len() == self.scene.desk.host.answers.len();
+        self.must(once, "a question has two answers");
         if self.closed.is_some() {
             return;
         }
         for work in &self.case.works {
             let told = self.said.get(work.message).cloned().unwrap_or_default();
             let later = match work.whose {
-                Whose::Prompt(number) => !self.prompts[number - 1].doomed,
+                Whose::Prompt(number) | Whose::Held(number) => !self.prompts[number - 1].doomed,
                 Whose::Own => self.cancels == 1 && !self.own_reported,
                 _ => false,
             };
@@ -425,7 +498,10 @@ impl<'a> World<'a> {
         self.scene.streams("msg_again", &["All ", "well."]);
         self.scene.says([done(number), state("idle")]);
         let answer = self.scene.answer(prompt);
-        self.must(answer.as_deref() == Some("end_turn"), &format!("{answer:?}"));
+        self.must(
+            answer.as_deref() == Some("end_turn"),
+            &format!("{answer:?}"),
+        );
         let shown = self.scene.desk.shown("agent_message_chunk");
         let whole = ("msg_again".to_owned(), "All well.".to_owned());
         self.must(shown.contains(&whole), &format!("{shown:?}"));
@@ -445,17 +521,23 @@ impl<'a> World<'a> {
     /// Everything that decides what may still come, and what must be true then.
     pub fn key(&self) -> (Vec<u8>, String) {
         let outside = format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             self.at,
             self.spare,
             self.prompts,
             self.cancels,
             self.closed,
             self.said,
-            (self.own, self.own_reported),
+            (self.own, self.own_reported, self.void),
             self.scene.desk.armed(),
-            self.open_tools(),
+            self.tools,
+            (self.scene.desk.asking(), &self.scene.desk.host.answers),
         );
         (self.scene.desk.state(), outside)
     }
+}
+
+/// Which prompt uses this tool.
+fn prompt_of(tool: &str) -> usize {
+    if tool == "toolu_a" { 2 } else { 1 }
 }

@@ -15,7 +15,13 @@ fn given_a_stored_session_when_deleted_then_all_of_it_is_gone_and_nothing_else()
         world.file(&elsewhere, "stays");
         let delete = world.request("session/delete", &json!({ "sessionId": ID }));
         assert_eq!(world.result(delete), json!({}));
-        let left: Vec<&str> = world.desk.files.content.keys().map(String::as_str).collect();
+        let left: Vec<&str> = world
+            .desk
+            .files
+            .content
+            .keys()
+            .map(String::as_str)
+            .collect();
         let stays = format!("{PROJECT}/{OTHER}.jsonl");
         assert_eq!(left, [&*elsewhere, &*stays, "/srv/work/hello.txt"]);
         // Once more changes nothing.
@@ -57,5 +63,11 @@ fn given_a_folder_that_cannot_be_looked_through_when_deleted_then_the_session_st
     world.desk.files.refused.insert(inside, refusal);
     let delete = world.request("session/delete", &json!({ "sessionId": ID }));
     assert_eq!(world.error(delete)["data"]["reason"], "EACCES");
-    assert!(world.desk.files.content.contains_key(&format!("{PROJECT}/{ID}.jsonl")));
+    assert!(
+        world
+            .desk
+            .files
+            .content
+            .contains_key(&format!("{PROJECT}/{ID}.jsonl"))
+    );
 }

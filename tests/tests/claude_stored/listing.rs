@@ -11,7 +11,9 @@ fn id(number: u64) -> String {
 
 fn ids(result: &Value) -> Vec<String> {
     let sessions = result["sessions"].as_array().expect("a list");
-    let ids = sessions.iter().map(|it| it["sessionId"].as_str().expect("an id"));
+    let ids = sessions
+        .iter()
+        .map(|it| it["sessionId"].as_str().expect("an id"));
     ids.map(str::to_owned).collect()
 }
 
@@ -41,7 +43,10 @@ fn given_stored_sessions_when_listed_then_each_has_its_name_folder_and_date() {
             json!({ "sessionId": ID, "cwd": CWD, "title": "Edit it [[mock:edit]]",
                     "updatedAt": "2026-11-30T08:23:20.000Z" }),
         );
-        assert_eq!(world.result(all), json!({ "sessions": [first, second, third] }));
+        assert_eq!(
+            world.result(all),
+            json!({ "sessions": [first, second, third] })
+        );
         let here = world.request("session/list", &json!({ "cwd": CWD }));
         assert_eq!(world.result(here), json!({ "sessions": [first, third] }));
         world.is_tidy();
@@ -65,20 +70,37 @@ fn given_files_that_are_no_sessions_when_listed_then_they_are_left_out() {
     world.stored(&id(1), &prompt_row("Good"));
     world.stored(&id(2), "not JSON\n");
     world.stored(&id(3), "");
-    world.stored(&id(4), &prompt_row("Aside").replace("\"isSidechain\":false", "\"isSidechain\":true"));
-    world.stored(&id(5), &prompt_row("No folder").replace("\"cwd\"", "\"was\""));
+    world.stored(
+        &id(4),
+        &prompt_row("Aside").replace("\"isSidechain\":false", "\"isSidechain\":true"),
+    );
+    world.stored(
+        &id(5),
+        &prompt_row("No folder").replace("\"cwd\"", "\"was\""),
+    );
     world.stored(&id(6), &prompt_row("Unreadable"));
     world.desk.files.refused.insert(
         format!("{PROJECT}/{}.jsonl", id(6)),
         FileRefusal::Error("EACCES".to_owned()),
     );
     world.stored("notes", &prompt_row("Not a session"));
-    world.file(&format!("{PROJECT}/{}.txt", id(7)), &prompt_row("Not a session"));
-    world.file(&format!("{PROJECTS}/stray.jsonl"), &prompt_row("Not a session"));
+    world.file(
+        &format!("{PROJECT}/{}.txt", id(7)),
+        &prompt_row("Not a session"),
+    );
+    world.file(
+        &format!("{PROJECTS}/stray.jsonl"),
+        &prompt_row("Not a session"),
+    );
     let list = world.request("session/list", &json!({}));
     assert_eq!(ids(&world.result(list)), [id(1)]);
     // One that cannot even be looked at is not among the names.
-    let notes: Vec<&str> = world.desk.notes.iter().map(|(_, text)| text.as_str()).collect();
+    let notes: Vec<&str> = world
+        .desk
+        .notes
+        .iter()
+        .map(|(_, text)| text.as_str())
+        .collect();
     assert_eq!(notes, ["4 stored sessions could not be listed"]);
     world.is_tidy();
 }
@@ -86,7 +108,11 @@ fn given_files_that_are_no_sessions_when_listed_then_they_are_left_out() {
 #[test]
 fn given_nothing_stored_when_listed_then_the_list_is_empty() {
     let mut world = World::plain();
-    for params in [json!({}), json!({ "cwd": CWD }), json!({ "cwd": "/srv/gone" })] {
+    for params in [
+        json!({}),
+        json!({ "cwd": CWD }),
+        json!({ "cwd": "/srv/gone" }),
+    ] {
         let list = world.request("session/list", &params);
         assert_eq!(world.result(list), json!({ "sessions": [] }));
     }
@@ -102,7 +128,11 @@ fn given_many_sessions_when_listed_then_pages_follow_each_other() {
     }
     let mut cursor = Value::Null;
     let mut all = Vec::new();
-    for (length, next) in [(1_000, json!("offset:1000")), (1_000, json!("offset:2000")), (1, Value::Null)] {
+    for (length, next) in [
+        (1_000, json!("offset:1000")),
+        (1_000, json!("offset:2000")),
+        (1, Value::Null),
+    ] {
         let list = world.request("session/list", &json!({ "cursor": cursor }));
         let page = world.result(list);
         let ids = ids(&page);
@@ -149,6 +179,9 @@ fn given_a_large_file_when_listed_then_64_kib_at_each_end_are_read() {
     let list = world.request("session/list", &json!({}));
     assert_eq!(world.result(list)["sessions"][0]["title"], "Mine");
     let size = rows.len() as u64;
-    assert_eq!(world.reads(), [(0, 64 << 10), (size - (64 << 10), 64 << 10)]);
+    assert_eq!(
+        world.reads(),
+        [(0, 64 << 10), (size - (64 << 10), 64 << 10)]
+    );
     world.is_tidy();
 }

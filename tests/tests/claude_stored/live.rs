@@ -49,7 +49,10 @@ fn given_a_live_session_when_loaded_then_its_process_does_not_speak_among_the_pa
     world.desk.host_says(said);
     world.settle();
     world.result(load);
-    assert_eq!(world.texts().last().map(String::as_str), Some("agent_message: live"));
+    assert_eq!(
+        world.texts().last().map(String::as_str),
+        Some("agent_message: live")
+    );
     assert_eq!(world.result(prompt)["stopReason"], "end_turn");
 }
 
@@ -84,7 +87,10 @@ fn given_a_live_session_when_loaded_with_other_folders_then_its_process_is_repla
 fn given_a_session_that_was_never_prompted_when_loaded_then_it_goes_on() {
     let mut world = World::plain();
     let new = world.request("session/new", &json!({ "cwd": CWD, "mcpServers": [] }));
-    let id = world.result(new)["sessionId"].as_str().expect("an id").to_owned();
+    let id = world.result(new)["sessionId"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let load = world.load(&id);
     world.result(load);
     assert_eq!(world.desk.host.started.len(), 1);
@@ -129,7 +135,9 @@ fn given_a_live_session_when_its_load_is_cancelled_then_it_goes_on() {
         for _ in 0..5 {
             world.desk.step();
         }
-        world.desk.notify("$/cancel_request", &json!({ "requestId": load }));
+        world
+            .desk
+            .notify("$/cancel_request", &json!({ "requestId": load }));
         world.settle();
         assert_eq!(world.error(load)["code"], -32800);
         world.desk.prompt(ID, "go on");

@@ -13,7 +13,11 @@ fn given_an_editor_when_it_initializes_then_stored_sessions_are_offered() {
     let capabilities = world.got()[0]["result"]["agentCapabilities"].clone();
     assert_eq!(capabilities["loadSession"], true);
     for method in ["list", "resume", "delete", "close"] {
-        assert_eq!(capabilities["sessionCapabilities"][method], json!({}), "{method}");
+        assert_eq!(
+            capabilities["sessionCapabilities"][method],
+            json!({}),
+            "{method}"
+        );
     }
 }
 
@@ -69,7 +73,11 @@ fn given_slow_files_when_loaded_then_the_answer_waits_for_them() {
 #[test]
 fn given_no_such_session_when_loaded_or_resumed_then_it_is_not_found() {
     let mut world = World::plain();
-    for id in ["00000000-0000-4000-8000-000000000000", "../../../etc/passwd", ""] {
+    for id in [
+        "00000000-0000-4000-8000-000000000000",
+        "../../../etc/passwd",
+        "",
+    ] {
         for load in [world.load(id), world.resume(id)] {
             let expected = json!({ "code": -32002, "message": "Resource not found",
                                    "data": { "sessionId": id } });
@@ -129,7 +137,10 @@ fn given_a_mode_in_the_transcript_when_resumed_then_the_process_starts_in_it() {
         world.stored(OTHER, &format!("{}{row}", prompt_row("Before")));
         let resume = world.resume(OTHER);
         world.result(resume);
-        assert!(world.started_with(0, &format!("--permission-mode={mode}")), "{last}");
+        assert!(
+            world.started_with(0, &format!("--permission-mode={mode}")),
+            "{last}"
+        );
     }
 }
 
@@ -141,7 +152,12 @@ fn given_no_program_when_loaded_then_the_error_says_so_and_nothing_stays_open() 
     let load = world.load(ID);
     let error = world.error(load);
     assert_eq!(error["code"], -32603);
-    assert!(error["message"].as_str().expect("words").contains("npm install"));
+    assert!(
+        error["message"]
+            .as_str()
+            .expect("words")
+            .contains("npm install")
+    );
     world.is_tidy();
     // It can be tried again.
     world.desk.host.refusal = None;
@@ -155,7 +171,10 @@ fn given_files_that_may_not_be_read_when_asked_for_then_each_request_says_so() {
     let mut world = World::plain();
     world.recorded();
     let refused = &mut world.desk.files.refused;
-    for path in [format!("{PROJECT}/{ID}.jsonl"), super::world::PROJECTS.to_owned()] {
+    for path in [
+        format!("{PROJECT}/{ID}.jsonl"),
+        super::world::PROJECTS.to_owned(),
+    ] {
         refused.insert(path, FileRefusal::NotAllowed);
     }
     let id = json!({ "sessionId": ID });
@@ -180,7 +199,12 @@ fn given_no_home_when_asked_for_then_the_error_says_what_to_set() {
         desk.initialize();
         let list = desk.request("session/list", &json!({}));
         let error = desk.answer(list)["error"].clone();
-        assert!(error["message"].as_str().expect("words").contains("CLAUDE_CONFIG_DIR"));
+        assert!(
+            error["message"]
+                .as_str()
+                .expect("words")
+                .contains("CLAUDE_CONFIG_DIR")
+        );
     }
 }
 
@@ -194,9 +218,7 @@ fn given_a_load_when_it_is_cancelled_or_closed_then_its_process_ends_and_its_fil
         world.desk.editor_reads = false;
         let load = world.load(OTHER);
         assert_eq!(world.desk.files.open(), 1);
-        let closed = close.then(|| {
-            world.request("session/close", &json!({ "sessionId": OTHER }))
-        });
+        let closed = close.then(|| world.request("session/close", &json!({ "sessionId": OTHER })));
         if !close {
             let request = json!({ "requestId": load });
             world.desk.notify("$/cancel_request", &request);
@@ -205,7 +227,9 @@ fn given_a_load_when_it_is_cancelled_or_closed_then_its_process_ends_and_its_fil
         world.settle();
         let code = if close { -32002 } else { -32800 };
         assert_eq!(world.error(load)["code"], code);
-        closed.into_iter().for_each(|closed| assert_eq!(world.result(closed), json!({})));
+        closed
+            .into_iter()
+            .for_each(|closed| assert_eq!(world.result(closed), json!({})));
         assert_eq!(world.desk.channels(), [0; 0]);
         world.is_tidy();
         let again = world.load(OTHER);

@@ -20,23 +20,45 @@ fn given_a_recorded_session_when_loaded_then_it_is_shown_as_the_peer_shows_it() 
         meta["parentToolUseId"] == "toolu_mock_7_1"
     };
     let (inside, shown): (Vec<Value>, Vec<Value>) = world.shown().into_iter().partition(inside);
-    let expected = SHOWN.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let expected = SHOWN
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
     assert_eq!(shown, expected.collect::<Vec<Value>>());
     let told: Vec<[&Value; 4]> = inside
         .iter()
-        .map(|it| [&it["sessionUpdate"], &it["toolCallId"], &it["title"], &it["status"]])
+        .map(|it| {
+            [
+                &it["sessionUpdate"],
+                &it["toolCallId"],
+                &it["title"],
+                &it["status"],
+            ]
+        })
         .collect();
     let read = json!("toolu_mock_8_1");
     assert_eq!(
         told,
         [
-            [&json!("tool_call"), &read, &json!("Read hello.txt"), &json!("pending")],
-            [&json!("tool_call_update"), &read, &Value::Null, &json!("completed")],
+            [
+                &json!("tool_call"),
+                &read,
+                &json!("Read hello.txt"),
+                &json!("pending")
+            ],
+            [
+                &json!("tool_call_update"),
+                &read,
+                &Value::Null,
+                &json!("completed")
+            ],
         ]
     );
     // They stand where they belong: between the call of the subagent and its end.
     let ids = world.shown();
-    let ids: Vec<&str> = ids.iter().filter_map(|it| it["toolCallId"].as_str()).collect();
+    let ids: Vec<&str> = ids
+        .iter()
+        .filter_map(|it| it["toolCallId"].as_str())
+        .collect();
     let (agent, read) = ("toolu_mock_7_1", "toolu_mock_8_1");
     assert_eq!(&ids[4..], [agent, read, read, agent]);
     world.is_tidy();
@@ -160,7 +182,11 @@ fn given_damaged_rows_when_loaded_then_they_are_left_out_and_said() {
     let load = world.load(OTHER);
     world.result(load);
     assert_eq!(world.texts(), ["user_message: One", "agent_message: Two"]);
-    let note = world.desk.notes.iter().find(|(level, _)| *level == Level::Warn);
+    let note = world
+        .desk
+        .notes
+        .iter()
+        .find(|(level, _)| *level == Level::Warn);
     let note = note.map(|(_, text)| text.as_str());
     assert_eq!(note, Some("6 rows of a stored session were left out"));
     world.is_tidy();
@@ -195,7 +221,10 @@ fn given_no_file_of_the_subagent_when_loaded_then_the_rest_is_shown() {
     let mut world = World::plain();
     world.recorded();
     let agent = format!("{PROJECT}/{ID}/subagents/agent-a49bf3a82ae708e5e.jsonl");
-    for refusal in [FileRefusal::Error("ENOENT".to_owned()), FileRefusal::NotAllowed] {
+    for refusal in [
+        FileRefusal::Error("ENOENT".to_owned()),
+        FileRefusal::NotAllowed,
+    ] {
         world.desk.files.refused.insert(agent.clone(), refusal);
         let seen = world.shown().len();
         let load = world.load(ID);
@@ -237,7 +266,11 @@ fn given_a_long_history_when_loaded_then_memory_does_not_grow_with_it() {
     let reads = world.reads();
     assert!(reads.iter().all(|(_, length)| *length <= 64 << 10));
     let read: u64 = reads.iter().map(|(_, length)| u64::from(*length)).sum();
-    assert_eq!(read, size + (64 << 10), "each byte once, and the end before");
+    assert_eq!(
+        read,
+        size + (64 << 10),
+        "each byte once, and the end before"
+    );
     assert!(largest < 768 << 10, "the state grew to {largest} bytes");
     world.is_tidy();
 }
@@ -252,7 +285,10 @@ fn given_a_slow_editor_when_loaded_then_the_file_waits_for_it() {
     let load = world.load(OTHER);
     assert_eq!(world.answer(load), None);
     let waiting = world.desk.waiting();
-    assert!((8 << 20..9 << 20).contains(&waiting), "{waiting} bytes wait");
+    assert!(
+        (8 << 20..9 << 20).contains(&waiting),
+        "{waiting} bytes wait"
+    );
     world.desk.editor_reads = true;
     world.settle();
     world.result(load);

@@ -143,14 +143,21 @@ impl World {
     }
 
     pub fn got(&self) -> Vec<Value> {
-        let got = self.desk.log.iter().filter_map(|line| line.strip_prefix("< "));
+        let got = self
+            .desk
+            .log
+            .iter()
+            .filter_map(|line| line.strip_prefix("< "));
         got.map(|line| serde_json::from_str(line).expect("checked before"))
             .collect()
     }
 
     /// What was shown, but for figures.
     pub fn shown(&self) -> Vec<Value> {
-        let updates = self.got().into_iter().filter(|it| it["method"] == "session/update");
+        let updates = self
+            .got()
+            .into_iter()
+            .filter(|it| it["method"] == "session/update");
         updates
             .map(|it| it["params"]["update"].clone())
             .filter(|it| it["sessionUpdate"] != "usage_update")
@@ -169,7 +176,9 @@ impl World {
 
     /// The process with this number was started with this.
     pub fn started_with(&self, number: usize, argument: &str) -> bool {
-        self.desk.host.started[number].iter().any(|it| it == argument)
+        self.desk.host.started[number]
+            .iter()
+            .any(|it| it == argument)
     }
 
     /// What was read of files: offset and length.

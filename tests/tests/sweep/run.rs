@@ -409,7 +409,10 @@ fn is_news(update: &Value) -> bool {
     news.iter().any(|kind| update["sessionUpdate"] == *kind)
 }
 
-/// The texts of one kind, by message.
+/// What a turn says of an outage that lasts: once, in a message of its own.
+const OUTAGE: &str = "The connection to the Maka Runtime Host was lost. Trying again.";
+
+/// The texts of one kind, by message, but for one that tells of an outage.
 fn messages(updates: &[Value], kind: &str) -> Vec<String> {
     let mut messages: Vec<(&Value, String)> = Vec::new();
     for update in updates.iter().filter(|it| it["sessionUpdate"] == kind) {
@@ -422,5 +425,9 @@ fn messages(updates: &[Value], kind: &str) -> Vec<String> {
             None => messages.push((&update["messageId"], text.to_owned())),
         }
     }
-    messages.into_iter().map(|(_, text)| text).collect()
+    let mut texts: Vec<String> = messages.into_iter().map(|(_, text)| text).collect();
+    if let Some(at) = texts.iter().position(|text| text == OUTAGE) {
+        texts.remove(at);
+    }
+    texts
 }

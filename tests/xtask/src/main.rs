@@ -1,9 +1,11 @@
 //! The project's own commands. Each does its own set-up; none needs more than cargo and
-//! rustup, but for `clients` and `twins`, which say what they need.
+//! rustup, but for `clients`, `claude` and `twins`, which say what they need.
 //!
 //! `cargo xtask try WORDS` · `cargo xtask test` · `cargo xtask lint` · `cargo xtask twins` ·
-//! `cargo xtask clients` · `cargo xtask mutate` · `cargo xtask bench`
+//! `cargo xtask clients` · `cargo xtask claude` · `cargo xtask mutate` · `cargo xtask bench`
 
+mod claude;
+mod claude_rules;
 mod clients;
 mod mutate;
 mod planted;
@@ -22,8 +24,11 @@ cargo xtask COMMAND
   twins         the component built by cargo-component equals the one built by cargo
                 (needs cargo-component 0.21.1; `--install` builds it, some ten minutes)
   clients       real ACP clients against the program (needs npm and python3 with venv)
+  claude        the real Claude Code behind the program, compared with recordings (needs npm and
+                node; `--claude PATH` takes that executable; scenarios may be named)
   mutate        remove one rule after the other and show which test notices; plant bugs that
-                only every order of events shows (`--alone` runs all other tests with each)
+                only every order of events shows (`--alone` runs all other tests with each;
+                a word: only what is in files whose path holds it)
   bench         the table of speed and memory (needs valgrind for the instruction counts)
 ";
 
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
         "lint" => lint(),
         "twins" => twins(&rest),
         "clients" => clients::run(),
+        "claude" => claude::run(&rest),
         "mutate" => mutate::run(&rest),
         "bench" => bench(&rest),
         _ => {

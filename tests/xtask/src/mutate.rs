@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::planted;
 use crate::run::{Failed, cargo, program, root};
+use crate::{claude_rules, planted};
 
 /// A rule, and how its removal looks; or a bug.
 pub struct Mutation {
@@ -171,7 +171,8 @@ const TABLE: &[Mutation] = &[
     },
 ];
 
-/// Runs the table and the planted bugs; with `--alone` only these, and all other tests too.
+/// Runs the tables and the planted bugs; with `--alone` only these, and all other tests too;
+/// with a word only what is in a file whose path holds it.
 ///
 /// # Errors
 /// When a rule is not guarded, a bug is seen by other tests than it should, or the table does
@@ -182,10 +183,14 @@ pub fn run(words: &[String]) -> Result<(), Failed> {
     // The same folder as ever: what comes from the registry is not built again.
     let built = root().join("target");
     fresh_copy(&copy)?;
-    let rules = if alone { &[] } else { TABLE };
+    let only = words.iter().find(|word| !word.starts_with("--"));
+    let wanted = |it: &&Mutation| only.is_none_or(|only| it.file.contains(only.as_str()));
+    let rules = TABLE.iter().chain(claude_rules::TABLE);
+    let rules: Vec<&Mutation> = rules.filter(|_| !alone).filter(wanted).collect();
+    let planted: Vec<&Mutation> = planted::TABLE.iter().filter(wanted).collect();
     let others = if alone { other_tests()? } else { Vec::new() };
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let all = || rules.iter().chain(planted::TABLE);
+    let all = || rules.iter().chain(&planted);
     let guards = all().flat_map(|mutation| mutation.tests).copied();
     let guards: Vec<&str> = guards.chain(others.iter().copied()).collect();
     if let Some(failed) = first_failure(&copy, &built, &guards)? {
@@ -194,7 +199,7 @@ pub fn run(words: &[String]) -> Result<(), Failed> {
         )));
     }
     let mut unguarded = Vec::new();
-    for mutation in rules {
+    for mutation in &rules {
         let noticed = with(mutation, &copy, || {
             first_failure(&copy, &built, mutation.tests)
         })?;
@@ -207,7 +212,7 @@ pub fn run(words: &[String]) -> Result<(), Failed> {
             unguarded.push(mutation.rule);
         }
     }
-    for bug in planted::TABLE {
+    for bug in &planted {
         let (noticed, elsewhere) = with(bug, &copy, || {
             let noticed = first_failure(&copy, &built, bug.tests)?;
             let elsewhere = match others.is_empty() {
@@ -231,7 +236,7 @@ pub fn run(words: &[String]) -> Result<(), Failed> {
         }
     }
     if unguarded.is_empty() {
-        let (rules, bugs) = (rules.len(), planted::TABLE.len());
+        let (rules, bugs) = (rules.len(), planted.len());
         println!("{rules} rules, each guarded; {bugs} bugs that only races shows");
         return Ok(());
     }
@@ -273,7 +278,10 @@ fn other_tests() -> Result<Vec<String>, Failed> {
             names.push(name.to_string_lossy().into_owned());
         }
     }
-    names.retain(|name| name != "races" && !NEED_THE_RUNNER.contains(&name.as_str()));
+    const EVERY_ORDER: [&str; 2] = ["races", "claude_races"];
+    names.retain(|name| {
+        !EVERY_ORDER.contains(&name.as_str()) && !NEED_THE_RUNNER.contains(&name.as_str())
+    });
     names.sort_unstable();
     Ok(names)
 }

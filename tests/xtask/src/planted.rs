@@ -1,4 +1,4 @@
-//! Bugs that only `races` shows: each needs an order of events that no test with one order,
+//! Bugs that only `races`, or `claude_races`, shows: each needs an order of events that no test with one order,
 //! or with a few events by chance, happens to have.
 //!
 //! Each was run with all other tests of `airlock-tests` that need no runner, which stayed
@@ -7,6 +7,7 @@
 use crate::mutate::Mutation;
 
 const RACES: &[&str] = &["races"];
+const CLAUDE: &[&str] = &["claude_races"];
 
 /// The bugs.
 pub const TABLE: &[Mutation] = &[
@@ -37,5 +38,31 @@ pub const TABLE: &[Mutation] = &[
         from: "            \"tool_call\" => self.heard(&row.id),\n",
         to: "",
         tests: RACES,
+    },
+    // A second cancel before the turn has reported: the first timer is forgotten and stays.
+    Mutation {
+        rule: "planted: every cancel begins the wait for the turn anew",
+        file: "component/engine/src/host/claude/session.rs",
+        from: "            if !self.backstops.contains_key(&turn) {",
+        to: "            if !turn.is_empty() {",
+        tests: CLAUDE,
+    },
+    // A question that comes behind a cancel and before the report, and then a second cancel:
+    // what the user allows behind that is done.
+    Mutation {
+        rule: "planted: only the first cancel voids what is asked",
+        file: "component/engine/src/host/claude/session.rs",
+        from: "        let cancelled = self.turns.cancel();\n        self.permissions.cancelled();\n",
+        to: "        if self.turns.gate() == super::turns::Gate::Closed {\n            self.permissions.cancelled();\n        }\n        let cancelled = self.turns.cancel();\n",
+        tests: CLAUDE,
+    },
+    // A cancel between the request for a prompt and its echo: the prompt has its answer, and
+    // then its text is shown.
+    Mutation {
+        rule: "planted: a request for a prompt is work of Claude's own until the echo",
+        file: "component/engine/src/host/claude/turns.rs",
+        from: "            _ => turn.named(uuids),\n        });\n        if !self.window.open",
+        to: "            _ => false,\n        });\n        if !self.window.open",
+        tests: CLAUDE,
     },
 ];

@@ -182,7 +182,8 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        self.answer(core, ticket, &v1::answers::initialize(agent, self.habits));
+        let result = v1::answers::initialize(agent, self.habits, &self.extension);
+        self.answer(core, ticket, &result);
     }
 
     /// Answers `session/new`.
@@ -194,13 +195,15 @@ impl Editor {
         options: Option<&Options>,
         about: Option<Object>,
     ) {
-        let result = v1::answers::created(session_id, options, about);
+        let switches = self.client.switches;
+        let result = v1::answers::created(session_id, options, switches, about);
         self.answer(core, ticket, &result);
     }
 
     /// Answers `session/load` and `session/resume`.
     pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
-        self.answer(core, ticket, &v1::answers::loaded(options));
+        let result = v1::answers::loaded(options, self.client.switches);
+        self.answer(core, ticket, &result);
     }
 
     /// Answers `session/list`.
@@ -237,7 +240,7 @@ impl Editor {
     /// Answers `session/set_config_option` or `session/set_mode`.
     pub fn configured(&mut self, core: &mut Core<'_>, ticket: Ticket, by: By, options: &Options) {
         let result = match by {
-            By::Option => v1::options::set(options),
+            By::Option => v1::options::set(options, self.client.switches),
             By::Mode => v1::answers::empty(),
         };
         self.answer(core, ticket, &result);
@@ -245,7 +248,10 @@ impl Editor {
 
     /// Tells a session's options.
     pub fn options(&mut self, core: &mut Core<'_>, session_id: &str, options: &Options) {
-        self.send(core, |out| v1::options::changed(session_id, options, out));
+        let switches = self.client.switches;
+        self.send(core, |out| {
+            v1::options::changed(session_id, options, switches, out)
+        });
     }
 
     /// Tells a session's mode.
@@ -312,17 +318,22 @@ impl Editor {
                 let ids = choices.iter().map(id);
                 ids.map(|id| id.unwrap_or_else(|| core.uuid())).collect()
             }
-            Body::Form { .. } => Vec::new(),
+            _ => Vec::new(),
         };
         let asked = match &dialog.body {
             Body::Choice { .. } => v1::questions::Asked::Permission(option_ids.clone()),
-            Body::Form { .. } => v1::questions::Asked::Form,
+            _ => v1::questions::Asked::Form,
         };
         let number = self.outbound.ask(Open { waiter, asked });
         self.send(core, |out| {
             v1::questions::ask(number, session_id, dialog, &option_ids, out)
         });
         number
+    }
+
+    /// What the user was sent to an address for is done.
+    pub fn visited(&mut self, core: &mut Core<'_>, id: &str) {
+        self.send(core, |out| v1::questions::visited(id, out));
     }
 
     /// Takes a request of ours back, if it is still open.

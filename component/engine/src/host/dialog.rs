@@ -31,7 +31,7 @@ pub struct Dialog {
     pub body: Body,
     /// The card as the question shows it, where the Host keeps it itself.
     #[serde(default)]
-    pub card: Option<Report>,
+    pub card: Option<Box<Report>>,
 }
 
 /// What is asked.
@@ -53,6 +53,22 @@ pub enum Body {
         /// In the order in which they are shown.
         fields: Vec<Field>,
     },
+    /// Values, as a JSON Schema of plain fields describes them (MCP, elicitation).
+    Schema {
+        /// In a sentence.
+        message: String,
+        /// An object.
+        schema: Box<RawValue>,
+    },
+    /// That the user goes to an address and does something there.
+    Address {
+        /// In a sentence.
+        message: String,
+        /// Where.
+        url: String,
+        /// Stands for it when it is done.
+        id: String,
+    },
 }
 
 /// What an editor must be able to show.
@@ -62,6 +78,10 @@ pub enum Means {
     Choice,
     /// A form.
     Form,
+    /// An address to go to.
+    Address,
+    /// Not a question: an option that is on or off.
+    Switch,
 }
 
 /// One of a few.
@@ -192,7 +212,8 @@ impl Body {
     pub fn means(&self) -> Means {
         match self {
             Body::Choice { .. } => Means::Choice,
-            Body::Form { .. } => Means::Form,
+            Body::Form { .. } | Body::Schema { .. } => Means::Form,
+            Body::Address { .. } => Means::Address,
         }
     }
 }

@@ -81,7 +81,11 @@ pub enum Command {
         reply: Reply,
     },
     /// Let go of a session: stop what runs, close its feed. Answered with [`Fact::Closed`].
-    Close { session: SessionKey, ticket: Ticket },
+    Close {
+        session: SessionKey,
+        session_id: String,
+        ticket: Ticket,
+    },
     /// Set an option, or the mode. Answered with [`Fact::Configured`] or [`Fact::Refused`].
     Configure {
         ticket: Ticket,
@@ -174,6 +178,8 @@ pub enum Fact<'a> {
     Asks { dialog: Dialog },
     /// The question needs no answer any more.
     Withdrawn { dialog: &'a str },
+    /// What the user was sent to an address for is done.
+    Visited { id: &'a str },
     /// A message for the running turn arrived there, or started a turn at the Host.
     Steered { ticket: Ticket, running: bool },
     /// A message for the running turn came too late and was not sent.
@@ -229,6 +235,10 @@ pub struct Habits {
     pub folders: bool,
     /// Sessions can be read again from the beginning.
     pub history: bool,
+    /// It has options that are on or off.
+    pub switches: bool,
+    /// What an answer says of the options is not told again besides.
+    pub terse: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -249,6 +259,10 @@ pub struct Setup {
 pub struct Client {
     /// It shows forms (`elicitation.form`).
     pub forms: bool,
+    /// It sends people to addresses (`elicitation.url`).
+    pub addresses: bool,
+    /// It shows options as switches (`session.configOptions.boolean`).
+    pub switches: bool,
     /// It shows terminals of commands (`_meta.terminal_output`).
     pub terminals: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
@@ -441,6 +455,8 @@ pub struct Skill {
     pub id: String,
     /// For people.
     pub description: String,
+    /// What may stand behind it, where something may.
+    pub hint: Option<String>,
 }
 
 /// One page of sessions.

@@ -27,6 +27,11 @@ impl Object {
         Object::default()
     }
 
+    /// Whether it has no fields.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
     /// Sets a field; a new one comes last.
     pub fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
         // Texts, numbers, lists and objects: serialising them cannot fail.

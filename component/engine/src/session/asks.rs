@@ -194,6 +194,7 @@ impl Sessions {
         }
         self.commands.push_back(Command::Close {
             session: key,
+            session_id: session.id.clone(),
             ticket,
         });
     }

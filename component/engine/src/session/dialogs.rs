@@ -60,12 +60,15 @@ impl Sessions {
         match means {
             Means::Choice => true,
             Means::Form => self.editor.client.forms,
+            Means::Address => self.editor.client.addresses,
+            Means::Switch => self.editor.client.switches,
         }
     }
 
     /// The Host needs an answer: first its card, then the question.
     pub(super) fn asks(&mut self, core: &mut Core<'_>, key: SessionKey, dialog: Dialog) -> Heard {
-        if dialog.card.is_some() {
+        // A Host that queues prompts itself keeps its cards too.
+        if dialog.card.is_some() || self.habits.queues {
             return self.asks_with_card(core, key, dialog);
         }
         let shown = |sessions: &Sessions| {

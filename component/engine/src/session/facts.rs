@@ -90,6 +90,11 @@ impl Listener for Sessions {
                     self.withdrawn(core, key, dialog);
                 }
             }
+            Fact::Visited { id } => {
+                if self.shown_session(session).is_some() {
+                    self.editor.visited(core, id);
+                }
+            }
             Fact::Settled { turn_id, outcome } => {
                 if let Some(key) = session {
                     self.settled(core, key, turn_id, outcome);
@@ -370,7 +375,9 @@ pub(super) fn refusal(failure: &host::Failure) -> RpcError {
         host::Blame::Host => error::INTERNAL,
         host::Blame::SignedOut => error::AUTH_REQUIRED,
     };
-    RpcError::with(code, failure.message.clone(), failure.data.clone())
+    let mut error = RpcError::new(code, failure.message.clone());
+    error.data = Some(failure.data.clone()).filter(|data| !data.is_empty());
+    error
 }
 
 /// A turn that the Host says has failed (decision: the reason is told, not hidden).

@@ -28,13 +28,24 @@ pub struct Choice {
     pub id: String,
     /// For people.
     pub name: String,
+    /// More for people.
+    #[serde(default)]
+    pub about: Option<String>,
     /// What it is about.
     pub category: Category,
     /// Id of the current value; always among the values.
     pub current: String,
     /// What can be chosen.
     pub values: Vec<Value>,
+    /// Whether the values are [`ON`] and [`OFF`], so that an editor can show a switch.
+    #[serde(default)]
+    pub switch: bool,
 }
+
+/// The value of a switch that is on.
+pub const ON: &str = "on";
+/// The value of a switch that is off.
+pub const OFF: &str = "off";
 
 /// What an option is about, as far as editors have a place of their own for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,9 +75,18 @@ pub struct Value {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Setting {
     /// An option, by its id.
-    Option { id: String, value: String },
+    Option { id: String, value: Wanted },
     /// The session's mode, whichever option that is.
     Mode { value: String },
+}
+
+/// A value as an editor names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Wanted {
+    /// By its id.
+    Id(String),
+    /// Of a switch.
+    Switch(bool),
 }
 
 /// How it was asked for, which decides how it is answered.
@@ -141,7 +161,8 @@ impl Sessions {
         options: &Options,
     ) {
         if let Some(key) = session {
-            self.options_are(core, key, options);
+            let known = self.habits.terse.then_some(by);
+            self.tell_options(core, key, options, known);
         }
         self.editor.configured(core, ticket, by, options);
     }
@@ -149,6 +170,17 @@ impl Sessions {
     /// The options as they are now; the editor is told what it does not know yet. Both
     /// notifications, because editors listen to one or the other.
     pub(super) fn options_are(&mut self, core: &mut Core<'_>, key: SessionKey, options: &Options) {
+        self.tell_options(core, key, options, None);
+    }
+
+    /// `known` is what an answer that follows says, or its request said.
+    fn tell_options(
+        &mut self,
+        core: &mut Core<'_>,
+        key: SessionKey,
+        options: &Options,
+        known: Option<By>,
+    ) {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
@@ -156,12 +188,20 @@ impl Sessions {
             return;
         }
         let now = Told::of(options);
-        if now.options != session.told.options {
+        let all = now.options != session.told.options && known != Some(By::Option);
+        let mode = now
+            .mode
+            .as_ref()
+            .filter(|mode| session.told.mode.as_ref() != Some(mode) && known != Some(By::Mode));
+        // Editors of a terse Host are used to the mode first.
+        let first = self.habits.terse;
+        if let Some(mode) = mode.filter(|_| first) {
+            self.editor.mode(core, &session.id, mode);
+        }
+        if all {
             self.editor.options(core, &session.id, options);
         }
-        if let Some(mode) = &now.mode
-            && now.mode != session.told.mode
-        {
+        if let Some(mode) = mode.filter(|_| !first) {
             self.editor.mode(core, &session.id, mode);
         }
         session.told = now;

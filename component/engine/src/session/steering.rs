@@ -27,11 +27,13 @@ impl Sessions {
         content: Content,
         idle: WhenIdle,
     ) {
-        let running = self
-            .open
-            .get(&key)
-            .and_then(|session| session.running.as_ref())
-            .is_some_and(|prompt| !prompt.cancelled() && prompt.unshowable().is_none());
+        let session = self.open.get(&key);
+        let running = session.is_some_and(|session| {
+            let prompt = session.running.as_ref();
+            // A Host that queues prompts itself knows best which of them can be steered.
+            !session.given.is_empty()
+                || prompt.is_some_and(|it| !it.cancelled() && it.unshowable().is_none())
+        });
         if running {
             self.steers.insert(ticket, idle);
             self.commands.push_back(Command::Steer {

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::super::{EditorPipe, Mailbox, Ports, limits, raise_end};
 use crate::discovery;
-use crate::grants::{Grants, ToolServers};
+use crate::grants::{Grants, Program, ToolServers};
 use crate::words::{
     AcpArrival, AcpDeparture, Command, Effect, Ending, HostArrival, HostDeparture, HostRefusal,
     Inherit, Input, Request, Target,
@@ -50,7 +50,7 @@ impl Edge {
 
     /// `/bin/sh` as program `sh`.
     fn with_shell() -> Edge {
-        Edge::new(Grants::none().with_program("sh", "/bin/sh".into()))
+        Edge::new(Grants::none().with_program("sh", Program::at("/bin/sh")))
     }
 
     /// A Host in this process, whose connections come through the receiver.

@@ -207,7 +207,7 @@ fn given_environments_when_children_start_then_each_sees_what_was_asked_for() {
     let own = ["PWD", "OLDPWD", "SHLVL", "_"].map(str::to_owned);
     let mut edge = Edge::new(
         Grants::none()
-            .with_program("sh", "/bin/sh".into())
+            .with_program("sh", Program::at("/bin/sh"))
             .with_tool_servers(ToolServers::Any),
     );
     let with = |inherit, program: &str| Command {
@@ -262,9 +262,9 @@ fn given_programs_that_cannot_start_when_they_are_opened_then_the_refusal_says_w
     let no_program = folder.path().join("text");
     fs::write(&no_program, "text").unwrap();
     let grants = Grants::none()
-        .with_program("sh", "/bin/sh".into())
-        .with_program("missing", "/nowhere/claude".into())
-        .with_program("no program", no_program.clone());
+        .with_program("sh", Program::at("/bin/sh"))
+        .with_program("missing", Program::at("/nowhere/claude"))
+        .with_program("no program", Program::at(&no_program));
     let mut edge = Edge::new(grants);
     let with = |program: &str, cwd: &str| {
         Target::Process(Command {

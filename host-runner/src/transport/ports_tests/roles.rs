@@ -164,8 +164,8 @@ fn given_children_that_start_and_do_not_when_they_are_over_then_the_supervisor_w
             .success()
     );
     let grants = Grants::none()
-        .with_program("sh", "/bin/sh".into())
-        .with_program("missing", "/nowhere/claude".into());
+        .with_program("sh", Program::at("/bin/sh"))
+        .with_program("missing", Program::at("/nowhere/claude"));
     let edge = Edge::new(grants);
     let supervisor = format!("exec cat > {}", fifo.display());
     let start = move || {

@@ -23,11 +23,16 @@ const NONE: [u8; 0] = [];
 pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
-pub fn initialize(agent: &Agent, habits: Habits) -> Box<RawValue> {
+/// `extension` is the name under which the Host says what the protocol has no words for.
+pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValue> {
     let mut capabilities = object! {
         "loadSession": habits.history,
         "promptCapabilities": object! { "image": true, "embeddedContext": true },
     };
+    if habits.queues {
+        let mine = object! { "promptQueueing": true };
+        capabilities.set("_meta", &Object::new().with(extension, &mine));
+    }
     if habits.mcp {
         capabilities.set("mcpCapabilities", &object! { "http": true, "sse": true });
     }
@@ -57,11 +62,12 @@ pub fn initialize(agent: &Agent, habits: Habits) -> Box<RawValue> {
 pub fn created(
     session_id: &str,
     options: Option<&Options>,
+    switches: bool,
     about: Option<Object>,
 ) -> Box<RawValue> {
     let mut result = object! { "sessionId": session_id };
     if let Some(options) = options {
-        options::describe(&mut result, options);
+        options::describe(&mut result, options, switches);
     }
     if let Some(about) = about {
         result.set("_meta", &about);
@@ -70,10 +76,10 @@ pub fn created(
 }
 
 /// Result of `session/load` and `session/resume`.
-pub fn loaded(options: Option<&Options>) -> Box<RawValue> {
+pub fn loaded(options: Option<&Options>, switches: bool) -> Box<RawValue> {
     let mut result = object! {};
     if let Some(options) = options {
-        options::describe(&mut result, options);
+        options::describe(&mut result, options, switches);
     }
     raw(&result)
 }
@@ -177,7 +183,7 @@ pub fn commands(session_id: &str, skills: &[Skill], out: &mut Vec<u8>) {
         .map(|skill| {
             object! {
                 "name": skill.id, "description": skill.description,
-                "input": object! { "hint": "what to do" },
+                "input": skill.hint.as_ref().map(|hint| object! { "hint": hint }),
             }
         })
         .collect();

@@ -11,6 +11,8 @@ use crate::editor::Client;
 struct Capabilities<'a> {
     #[serde(borrow, default)]
     elicitation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    session: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
 }
@@ -27,6 +29,21 @@ struct Meta<'a> {
 struct Elicitation<'a> {
     #[serde(borrow, default)]
     form: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    url: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Session<'a> {
+    #[serde(borrow, default)]
+    config_options: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct ConfigOptions<'a> {
+    #[serde(borrow, default)]
+    boolean: Option<&'a RawValue>,
 }
 
 /// Reads `clientCapabilities`.
@@ -35,10 +52,14 @@ pub fn read(text: Option<&RawValue>) -> Client {
     let elicitation: Elicitation<'_> = object(capabilities.elicitation).unwrap_or_default();
     let meta: Meta<'_> = object(capabilities.meta).unwrap_or_default();
     let yes = |flag: Option<&RawValue>| flag.is_some_and(|flag| flag.get() == "true");
+    let session: Session<'_> = object(capabilities.session).unwrap_or_default();
+    let options: ConfigOptions<'_> = object(session.config_options).unwrap_or_default();
     Client {
         forms: elicitation.form.is_some_and(is_object),
         terminals: yes(meta.terminal_output),
         terminal_deltas: yes(meta.terminal_output_delta),
+        addresses: elicitation.url.is_some_and(is_object),
+        switches: options.boolean.is_some_and(is_object),
     }
 }
 

@@ -41,7 +41,7 @@ pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Resul
                 session_id: session_id.into_owned(),
             })
         }
-        "session/set_config_option" => read::<SetConfigOption<'_>>(method, params)?.ask(),
+        "session/set_config_option" => read::<SetConfigOption<'_>>(method, params)?.ask(habits),
         "session/set_mode" => Ok(read::<SetMode<'_>>(method, params)?.ask()),
         _ => Err(RpcError::with(
             error::METHOD_NOT_FOUND,

@@ -12,10 +12,11 @@ use serde_json::value::RawValue;
 
 use super::answers::{line, raw};
 use crate::editor::Ask;
+use crate::host::Habits;
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
-use crate::session::options::{Category, Choice, Options, Setting, Value};
+use crate::session::options::{Category, Choice, ON, Options, Setting, Value, Wanted};
 
 /// Params of `session/set_config_option`.
 #[derive(Deserialize)]
@@ -30,20 +31,24 @@ pub struct SetConfigOption<'a> {
 }
 
 impl SetConfigOption<'_> {
-    /// Only options with a list of values are offered, and those are texts.
+    /// The values of a list are texts; a switch takes yes or no, where the Host has any.
     ///
     /// # Errors
-    /// When the value is no text.
-    pub fn ask(self) -> Result<Ask, RpcError> {
-        let value: Cow<'_, str> = serde_json::from_str(self.value.get()).map_err(|_| {
-            let sentence = "The value must be the id of one of the option's values.";
-            RpcError::field("value", "invalid_type", sentence)
-        })?;
+    /// When the value is neither.
+    pub fn ask(self, habits: Habits) -> Result<Ask, RpcError> {
+        let value = match self.value.get() {
+            "true" if habits.switches => Wanted::Switch(true),
+            "false" if habits.switches => Wanted::Switch(false),
+            text => serde_json::from_str(text).map(Wanted::Id).map_err(|_| {
+                let sentence = "The value must be the id of one of the option's values.";
+                RpcError::field("value", "invalid_type", sentence)
+            })?,
+        };
         Ok(Ask::Configure {
             session_id: self.session_id.into_owned(),
             setting: Setting::Option {
                 id: self.config_id.into_owned(),
-                value: value.into_owned(),
+                value,
             },
         })
     }
@@ -72,22 +77,23 @@ impl SetMode<'_> {
 }
 
 /// Adds `configOptions` and `modes` to an answer that opens a session.
-pub fn describe(answer: &mut Object, options: &Options) {
-    answer.set("configOptions", &config_options(options));
+pub fn describe(answer: &mut Object, options: &Options, switches: bool) {
+    answer.set("configOptions", &config_options(options, switches));
     if let Some(mode) = options.mode() {
         answer.set("modes", &modes(mode));
     }
 }
 
 /// Result of `session/set_config_option`.
-pub fn set(options: &Options) -> Box<RawValue> {
-    raw(&object! { "configOptions": config_options(options) })
+pub fn set(options: &Options, switches: bool) -> Box<RawValue> {
+    raw(&object! { "configOptions": config_options(options, switches) })
 }
 
 /// `config_option_update`.
-pub fn changed(session_id: &str, options: &Options, out: &mut Vec<u8>) {
+pub fn changed(session_id: &str, options: &Options, switches: bool, out: &mut Vec<u8>) {
     let update = object! {
-        "sessionUpdate": "config_option_update", "configOptions": config_options(options)
+        "sessionUpdate": "config_option_update",
+        "configOptions": config_options(options, switches),
     };
     notification(session_id, update, out);
 }
@@ -109,22 +115,35 @@ fn notification(session_id: &str, update: Object, out: &mut Vec<u8>) {
     );
 }
 
-fn config_options(options: &Options) -> Vec<Object> {
-    options.0.iter().map(config_option).collect()
+/// `switches` is whether the client shows switches (CONFIG-003: none that was not offered).
+fn config_options(options: &Options, switches: bool) -> Vec<Object> {
+    let option = |choice| config_option(choice, switches);
+    options.0.iter().map(option).collect()
 }
 
-fn config_option(choice: &Choice) -> Object {
+fn config_option(choice: &Choice, switches: bool) -> Object {
     let category = match &choice.category {
         Category::Mode => "mode",
         Category::Model => "model",
         Category::ThoughtLevel => "thought_level",
         Category::Other(word) => word,
     };
-    let values: Vec<Object> = choice.values.iter().map(|it| named("value", it)).collect();
-    object! {
-        "type": "select", "id": choice.id, "name": choice.name, "category": category,
-        "currentValue": choice.current, "options": values,
+    let switch = choice.switch && switches;
+    let mut option = object! {
+        "type": if switch { "boolean" } else { "select" },
+        "id": choice.id, "name": choice.name,
+    };
+    if let Some(about) = &choice.about {
+        option.set("description", about);
     }
+    option.set("category", category);
+    if switch {
+        return option.with("currentValue", &(choice.current == ON));
+    }
+    let values: Vec<Object> = choice.values.iter().map(|it| named("value", it)).collect();
+    option
+        .with("currentValue", &choice.current)
+        .with("options", &values)
 }
 
 fn modes(mode: &Choice) -> Object {

@@ -18,6 +18,8 @@ use crate::json::Object;
 use crate::object;
 use crate::rpc::{Number, error};
 
+const ELICIT: &str = "elicitation/create";
+
 /// Which request it was, with what is needed to read its answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Asked {
@@ -58,15 +60,48 @@ pub fn ask(
             },
         ),
         Body::Form { message, fields } => (
-            "elicitation/create",
+            ELICIT,
+            form_of(session_id, dialog, message, &schema(fields)),
+        ),
+        Body::Schema { message, schema } => (ELICIT, form_of(session_id, dialog, message, schema)),
+        Body::Address { message, url, id } => (
+            ELICIT,
             object! {
-                "sessionId": session_id, "toolCallId": dialog.tool_id, "mode": "form",
-                "message": message, "requestedSchema": schema(fields),
+                "sessionId": session_id, "mode": "url", "message": message, "url": url,
+                "elicitationId": id,
             },
         ),
     };
     line(
         &object! { "jsonrpc": "2.0", "id": number, "method": method, "params": params },
+        out,
+    );
+}
+
+fn form_of(
+    session_id: &str,
+    dialog: &Dialog,
+    message: &str,
+    schema: &(impl Serialize + ?Sized),
+) -> Object {
+    let mut params = object! { "sessionId": session_id };
+    // A server that asks has no tool call of its own.
+    if !dialog.tool_id.is_empty() {
+        params.set("toolCallId", &dialog.tool_id);
+    }
+    params
+        .with("mode", "form")
+        .with("message", message)
+        .with("requestedSchema", schema)
+}
+
+/// `elicitation/complete`.
+pub fn visited(id: &str, out: &mut Vec<u8>) {
+    line(
+        &object! {
+            "jsonrpc": "2.0", "method": "elicitation/complete",
+            "params": object! { "elicitationId": id },
+        },
         out,
     );
 }

@@ -27,7 +27,7 @@ use super::tools::fields::Fields;
 use crate::host::PlanEntry;
 use crate::limits;
 use crate::object;
-use crate::projection::{Place, Report, Shown, Status, path};
+use crate::projection::{Report, Shown, Status};
 use call::{Call, News};
 use steps::Steps;
 use streamed::Streamed;
@@ -52,6 +52,23 @@ pub enum Told {
     Plan(Vec<PlanEntry>),
     /// Claude put itself into plan mode.
     PlanMode,
+}
+
+/// A `can_use_tool` request.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `tool_use_id`.
+    pub id: &'a str,
+    /// `tool_name`.
+    pub name: &'a str,
+    /// `input`.
+    pub input: &'a RawValue,
+    /// The call of the subagent that asks, where the call was not seen.
+    pub parent: Option<&'a str>,
+    /// `blocked_path`.
+    pub blocked_path: Option<&'a str>,
+    /// `mcp_server`.
+    pub mcp_server: Option<&'a RawValue>,
 }
 
 /// A `tool_result` block, and what the frame around it says about it.
@@ -109,7 +126,8 @@ impl Cards {
         parent: Option<&str>,
         out: &mut Vec<Told>,
     ) {
-        if self.known(id) {
+        // One that ended and begins anew is another call with the same name.
+        if self.call(id).is_some_and(|call| !call.ended) {
             return;
         }
         let call = self.open(id, name, parent, out);
@@ -174,43 +192,32 @@ impl Cards {
 
     /// The user is to be asked about a call. Gives the whole card for the question; the card
     /// itself comes first where it was not seen.
-    #[expect(clippy::too_many_arguments, reason = "the fields of `can_use_tool`")]
-    pub fn asked(
-        &mut self,
-        id: &str,
-        name: &str,
-        input: &RawValue,
-        parent: Option<&str>,
-        blocked_path: Option<&str>,
-        mcp_server: Option<&RawValue>,
-        out: &mut Vec<Told>,
-    ) -> Report {
+    pub fn asked(&mut self, asked: &Asked<'_>, out: &mut Vec<Told>) -> Report {
+        let Asked {
+            id, name, input, ..
+        } = *asked;
         if !self.known(id) {
-            self.called(id, name, input, parent, out);
+            self.called(id, name, input, asked.parent, out);
         }
         let news = self.look(id, input);
         let mut places = news.places;
-        if let Some(path) = blocked_path {
-            let blocked = vec![Place {
-                path: path.to_owned(),
-                line: None,
-            }];
-            for blocked in path::within(blocked, &self.setting.cwd) {
-                let places = places.get_or_insert_default();
-                if places.iter().all(|place| place.path != blocked.path) {
-                    places.push(blocked);
-                }
+        let blocked = asked.blocked_path.map(ToOwned::to_owned);
+        for blocked in tools::files::places(blocked, None, &self.setting.cwd) {
+            let places = places.get_or_insert_default();
+            if places.iter().all(|place| place.path != blocked.path) {
+                places.push(blocked);
             }
         }
-        let call = self.call(id);
-        let parent = call.and_then(|call| call.parent.clone());
+        let parent = self.call(id).and_then(|call| call.parent.clone());
         let mut names = object! { "toolName": name };
         if let Some(parent) = &parent {
             names.set("parentToolUseId", parent);
         }
-        if let Some(server) = mcp_server {
+        if let Some(server) = asked.mcp_server {
             names.set("mcpServer", server);
         }
+        // A question about a tool of the main thread needs no names besides its own.
+        let named = parent.is_some() || asked.mcp_server.is_some();
         Report {
             id: id.to_owned(),
             name: Some(name.to_owned()),
@@ -220,8 +227,7 @@ impl Cards {
             content: news.content,
             places,
             raw_input: Some(input.to_owned()),
-            meta: (parent.is_some() || mcp_server.is_some())
-                .then(|| object! { "claudeCode": names }),
+            meta: named.then(|| object! { "claudeCode": names }),
             ..Report::default()
         }
     }

@@ -23,6 +23,12 @@ pub enum Purpose {
     Interrupt(u64),
     /// A name for the session.
     Title,
+    /// What the settings are, and may be.
+    Settings,
+    /// The first mode is to be this one.
+    FirstMode(String),
+    /// Something that the editor wants to be set.
+    Setting,
     /// The answer changes nothing.
     Nothing,
 }
@@ -46,6 +52,11 @@ impl Control {
     /// Who waits for this answer.
     pub fn answered(&mut self, id: &str) -> Option<Purpose> {
         self.open.remove(id)
+    }
+
+    /// Nobody waits for answers of this kind any more.
+    pub fn forget(&mut self, purpose: &Purpose) {
+        self.open.retain(|_, it| it != purpose);
     }
 }
 

@@ -4,6 +4,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,13 +48,35 @@ impl Environment {
 
     /// Whether everything may be allowed: not for root, unless something else confines it.
     pub fn may_bypass(&self) -> bool {
-        self.get("AIRLOCK_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+        self.get("AIRLOCK_IS_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+    }
+
+    /// The models that `CLAUDE_MODEL_CONFIG` allows, if not all.
+    pub fn models(&self) -> Option<Vec<String>> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Config {
+            available_models: Option<Vec<String>>,
+        }
+        let config = self.get("CLAUDE_MODEL_CONFIG")?;
+        let config: Config = serde_json::from_str(config).unwrap_or_default();
+        config.available_models
+    }
+
+    /// The user's own folder, where it was told.
+    pub fn home(&self) -> Option<&str> {
+        self.get("HOME")
     }
 
     /// Where the program keeps its sessions and settings: `CLAUDE_CONFIG_DIR`, else `.claude`
     /// in `HOME`.
     pub fn config_folder(&self) -> Option<String> {
-        let home = || Some(format!("{}/.claude", self.get("HOME")?.trim_end_matches('/')));
+        let home = || {
+            Some(format!(
+                "{}/.claude",
+                self.get("HOME")?.trim_end_matches('/')
+            ))
+        };
         let named = self.get("CLAUDE_CONFIG_DIR").map(String::from);
         named.or_else(home).filter(|folder| absolute(folder))
     }

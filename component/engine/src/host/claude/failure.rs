@@ -117,6 +117,43 @@ pub fn unreadable(what: &str) -> Failure {
     }
 }
 
+fn params(message: String, data: Object) -> Failure {
+    Failure {
+        blame: Blame::Request,
+        message: format!("Invalid params: {message}"),
+        data,
+    }
+}
+
+/// An option that is not there, or not with this model.
+pub fn option(id: &str) -> Failure {
+    params(format!("Unknown config option: {id}"), Object::new())
+}
+
+/// A value that an option cannot have.
+pub fn value(id: &str, value: &str) -> Failure {
+    params(
+        format!("Invalid value for config option {id}: {value}"),
+        Object::new(),
+    )
+}
+
+/// A switch wants yes or no.
+pub fn no_switch(id: &str, value: &str) -> Failure {
+    params(
+        format!("Config option {id} takes a boolean value, but received: \"{value}\""),
+        object! { "configId": id, "value": value },
+    )
+}
+
+/// The program would not do it.
+pub fn setting(error: &str) -> Failure {
+    host(
+        format!("Claude Code did not change the setting: {error}"),
+        object! { "source": "claude", "code": "setting_failed" },
+    )
+}
+
 /// A session that is not stored.
 pub fn unknown(id: &str) -> Failure {
     Failure {
@@ -179,13 +216,4 @@ pub fn closing() -> Failure {
         "The adapter is shutting down.".into(),
         object! { "source": "adapter", "code": "closing" },
     )
-}
-
-/// What this Host cannot do yet.
-pub fn not_yet() -> Failure {
-    Failure {
-        blame: Blame::Request,
-        message: "This is not supported with Claude Code yet.".into(),
-        data: object! { "source": "adapter", "code": "unsupported" },
-    }
 }

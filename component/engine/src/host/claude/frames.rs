@@ -196,6 +196,8 @@ impl Session {
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
         let settled = self.turns.result(owner);
+        self.keep_answered(&outcome, &spent);
+        self.settings_in(cx, frame);
         for uuid in self.turns.held() {
             if let Outcome::Ended { ending, .. } = outcome {
                 let held = (ending, spent.clone());
@@ -232,7 +234,8 @@ impl Session {
         if frame.aborted() {
             return ended(Ending::Cancelled);
         }
-        if frame.is_error {
+        // A refusal is an answer, though it is told as an error too.
+        if frame.is_error && frame.stop_reason.as_deref() != Some("refusal") {
             let errors = frame.errors.join(", ");
             let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
             let kind = self.api_error.as_deref().unwrap_or("unknown");
@@ -258,8 +261,12 @@ impl Session {
                 let has = |name: &str| frame.capabilities.iter().any(|it| it == name);
                 self.can.lifecycle = has("msg_lifecycle_v1");
                 self.can.markers = has("request_marker_lists_v1");
+                self.can.unanswered = has("ask_user_question_unanswered_v1");
+                self.settings_in(cx, frame);
+                self.terminal_commands(cx, frame);
             }
             "status" if frame.status.as_deref() == Some("requesting") => {
+                self.settings_in(cx, frame);
                 self.turns.requesting(&frame.prompts(), self.can.markers);
             }
             "status" if frame.status.as_deref() == Some("compacting") => {
@@ -284,6 +291,13 @@ impl Session {
                 }
             }
             "permission_denied" => self.tool_denied(cx, frame),
+            "memory_recall" => self.recalled(cx, frame),
+            "status" => self.settings_in(cx, frame),
+            "commands_changed" => self.commands_are(cx, frame.commands),
+            "elicitation_complete" => {
+                let id = frame.elicitation_id.as_deref().unwrap_or_default();
+                self.tell(cx, Fact::Visited { id });
+            }
             "informational" => self.informed(cx, frame),
             "task_started" => {
                 if let Some(id) = &frame.task_id
@@ -337,6 +351,7 @@ impl Session {
 
     fn lifecycle(&mut self, frame: &Frame<'_>) {
         let life = match frame.state.as_deref() {
+            Some("queued") => Life::Queued,
             Some("started") => Life::Started,
             Some("cancelled") => Life::Cancelled,
             Some("completed" | "discarded" | "refused") => Life::Over,
@@ -352,7 +367,9 @@ impl Session {
         let request: Request<'_> = part(frame.request);
         match &*request.subtype {
             "can_use_tool" => self.may_use(cx, id, &request),
-            "hook_callback" => self.hooked(cx, id, &request),
+            "hook_callback" => self.tool_hooked(cx, id, &request),
+            "elicitation" => self.ask_server(cx, id, frame.request),
+            "request_user_dialog" => self.ask_dialog(cx, id, &request),
             other => {
                 let error = format!("{other} is not supported");
                 self.write(cx, &control::refusal(id, &error));
@@ -370,7 +387,11 @@ impl Session {
         match purpose {
             Purpose::Initialize => {
                 let error = response.error.as_deref().unwrap_or_default();
-                let answer = if failed { Err(error) } else { Ok(()) };
+                let answer = if failed {
+                    Err(error)
+                } else {
+                    Ok(response.response)
+                };
                 self.greeted(cx, answer);
             }
             Purpose::Interrupt(cancel) if !failed => {
@@ -379,6 +400,17 @@ impl Session {
                     let still: Vec<&str> = still.iter().map(AsRef::as_ref).collect();
                     self.turns.receipt(cancel, &still);
                 }
+            }
+            Purpose::Settings => self.settings(cx, response.response),
+            Purpose::FirstMode(mode) => self.first_mode(cx, mode, &response),
+            Purpose::Setting => {
+                let error = response.error.as_deref().unwrap_or("it gave no reason");
+                let done = if failed {
+                    Err(error)
+                } else {
+                    Ok(response.response)
+                };
+                self.set(cx, done);
             }
             Purpose::Context => {
                 #[derive(Default, Deserialize)]

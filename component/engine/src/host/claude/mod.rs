@@ -1,6 +1,7 @@
 //! Claude Code: one `claude` process a session, stream-json on its stdin and stdout.
 //!
-//! This file routes; each concern has a file: the process and its end (`session`, `spawn`),
+//! This file routes; each concern has a file: the process and its end (`session`,
+//! `spawn`, `leaving`),
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
@@ -8,21 +9,35 @@
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+mod asking;
 pub mod cards;
+mod choices;
+mod commands;
 mod compaction;
+mod configure;
 mod control;
 mod environment;
 mod failure;
 mod frames;
+mod greeting;
+mod labels;
+mod leaving;
+mod models;
+mod modes;
+mod options;
 mod permissions;
 mod prompt;
+mod questions;
 mod session;
+mod settings;
 mod spawn;
+mod steering;
 mod stored;
 mod text;
 mod tooling;
 mod tools;
 pub mod turns;
+mod updates;
 mod usage;
 mod wire;
 
@@ -51,6 +66,8 @@ pub const HABITS: Habits = Habits {
     mcp: true,
     folders: true,
     history: true,
+    switches: true,
+    terse: true,
 };
 
 /// What the module waits for.
@@ -60,6 +77,8 @@ pub enum Due {
     Greeting(Channel),
     /// A cancelled turn ends in time.
     Backstop { channel: Channel, turn: String },
+    /// A setting is answered in time.
+    Setting(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
 }
@@ -123,7 +142,9 @@ impl Claude {
                 dialog,
                 reply,
             } => self.with(cx, session, |it, cx| it.replied(cx, &dialog, &reply)),
-            Command::Close { session, ticket } => {
+            Command::Close {
+                session, ticket, ..
+            } => {
                 self.abandon(cx, session);
                 if !self.keys.contains_key(&session) {
                     let closed = Fact::Closed {
@@ -138,6 +159,17 @@ impl Claude {
             Command::Pause { session } => self.pace(cx, session, false),
             Command::Resume { session } => self.pace(cx, session, true),
             Command::Shutdown => self.shut_down(cx),
+            Command::Configure {
+                session,
+                ticket,
+                setting,
+                ..
+            } => self.with(cx, session, |it, cx| it.configure(cx, ticket, setting)),
+            Command::Steer {
+                session,
+                ticket,
+                content,
+            } => self.with(cx, session, |it, cx| it.steer(cx, ticket, content)),
             Command::List {
                 ticket,
                 cwd,
@@ -152,10 +184,6 @@ impl Claude {
             } => self.load(cx, ticket, session, session_id, setup, replay),
             Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
             Command::Abandon { session } => self.abandon(cx, session),
-            Command::Configure { ticket, .. } | Command::Steer { ticket, .. } => {
-                let failure = failure::not_yet();
-                cx.answer(Fact::Refused { ticket, failure });
-            }
             Command::StopForeign { .. } => {}
         }
         self.sweep(cx);
@@ -179,7 +207,10 @@ impl Claude {
 
     /// A timer is due.
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
-        let (Due::Greeting(channel) | Due::Backstop { channel, .. } | Due::Gone(channel)) = &due;
+        let (Due::Greeting(channel)
+        | Due::Backstop { channel, .. }
+        | Due::Setting(channel)
+        | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
         }
@@ -196,9 +227,10 @@ impl Claude {
         self.sweep(cx);
     }
 
-    /// Whether nothing is left open.
+    /// Whether nobody waits for anything any more. Processes that are still there were asked
+    /// to end; the embedder sees to it that they do.
     pub fn ended(&self) -> bool {
-        self.ending && self.sessions.is_empty()
+        self.ending && self.sessions.values().all(Session::let_go)
     }
 
     fn shut_down(&mut self, cx: &mut Cx<'_, '_>) {

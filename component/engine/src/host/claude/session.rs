@@ -4,26 +4,31 @@
 //! that does not end when asked is killed.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::cards::{Cards, Setting};
+use super::commands::Commands;
+use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
-use super::{Due, failure, prompt};
+use super::{Due, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
-use crate::host::dialog::Reply;
-use crate::host::{Cx, Ending, Fact, Failure, Heard, Outcome, SessionKey, Setup, Spent};
+use crate::host::dialog::{Means, Reply};
+use crate::host::{Cx, Ending, Fact, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
 use crate::json::Object;
 use crate::limits;
@@ -39,13 +44,22 @@ pub struct Session {
     pub(super) key: Option<SessionKey>,
     pub(super) cwd: String,
     program: String,
-    channel: Channel,
+    pub(super) channel: Channel,
     lines: Lines,
-    stage: Stage,
-    timer: Option<Timer>,
+    pub(super) stage: Stage,
+    /// What of the greeting waits for the settings.
+    pub(super) greeting: Option<Box<RawValue>>,
+    /// What can be set; known when the session is live.
+    pub(super) panel: Option<Panel>,
+    pub(super) configuring: Configuring,
+    pub(super) commands: Commands,
+    pub(super) environment: Environment,
+    pub(super) timer: Option<Timer>,
     /// The end of what it said on stderr.
-    said: String,
-    exit: Option<Option<i32>>,
+    pub(super) said: String,
+    pub(super) exit: Option<Option<i32>>,
+    /// Its output is left with it, because the editor is slow.
+    pub(super) paused: bool,
     pub(super) control: Control,
     pub(super) can: Abilities,
     pub(super) turns: Turns,
@@ -64,17 +78,17 @@ pub struct Session {
     pub(super) compaction_told: Option<String>,
     /// Something was shown since the last result.
     pub(super) shown: bool,
-    backstops: BTreeMap<String, Timer>,
+    pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
     /// Where it works, and with what.
     setup: Setup,
     /// It was stored: a load tells when it is there.
-    again: bool,
+    pub(super) again: bool,
 }
 
 /// How far the process is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+pub(super) enum Stage {
     /// It starts; `session/new` waits.
     Starting(Ticket),
     /// It takes prompts.
@@ -85,6 +99,13 @@ enum Stage {
     Gone,
     /// Nothing is left to do.
     Over,
+}
+
+impl Stage {
+    /// Whether prompts and settings are taken.
+    pub(super) fn is_live(&self) -> bool {
+        *self == Stage::Live
+    }
 }
 
 /// A session that is taken up again.
@@ -105,6 +126,8 @@ pub struct Abilities {
     pub lifecycle: bool,
     /// Its requests name their prompts.
     pub markers: bool,
+    /// It tells an answer of the user from none.
+    pub unanswered: bool,
 }
 
 /// Work in the background.
@@ -153,8 +176,9 @@ impl Session {
             session_id: &id,
             setup: &setup,
             resume,
-            mode: mode.as_deref().unwrap_or("default"),
-            asks: false,
+            // Settings may say otherwise; they are known when it runs.
+            mode: mode.as_deref().unwrap_or(modes::AUTO),
+            asks: cx.listener.can_ask(Means::Form),
         };
         let command = spawn::command(&start, environment);
         let open = HostDeparture::Open(Target::Process(command));
@@ -168,9 +192,15 @@ impl Session {
             channel,
             lines: Lines::default(),
             stage: Stage::Starting(ticket),
+            greeting: None,
+            panel: None,
+            configuring: Configuring::default(),
+            commands: Commands::default(),
+            environment: environment.clone(),
             timer: Some(timer),
             said: String::new(),
             exit: None,
+            paused: false,
             control: Control::default(),
             can: Abilities::default(),
             turns: Turns::default(),
@@ -245,7 +275,7 @@ impl Session {
             Fact::Loaded {
                 ticket,
                 title: String::new(),
-                options: None,
+                options: self.panel.as_ref().map(Panel::options),
             },
         );
     }
@@ -286,9 +316,7 @@ impl Session {
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
-                // What it started may hold its pipe for ever.
-                self.disarm(cx);
-                self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
+                self.outlived(cx);
             }
             HostArrival::Ended(_) => {
                 if self.exit.is_none() && matches!(self.stage, Stage::Starting(_) | Stage::Live) {
@@ -334,46 +362,6 @@ impl Session {
         }
     }
 
-    /// The first line of all (Part 2.2).
-    fn greet(&mut self, cx: &mut Cx<'_, '_>) {
-        let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
-        let request = object! {
-            "subtype": "initialize",
-            "hooks": object! { "PostToolUse": hook("after-tool") },
-            "promptSuggestions": false,
-            "forwardSubagentText": false,
-        };
-        self.request(cx, Purpose::Initialize, &request);
-    }
-
-    /// The process greets back: the session is there.
-    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<(), &str>) {
-        let Stage::Starting(ticket) = self.stage else {
-            return;
-        };
-        if let Err(error) = answer {
-            let failure = failure::greeting(error);
-            cx.answer(Fact::Refused { ticket, failure });
-            self.stage = Stage::Ending(None);
-            return self.leave(cx);
-        }
-        self.disarm(cx);
-        self.stage = Stage::Live;
-        // A session of before is told by its load.
-        if !self.again {
-            cx.answer(Fact::Created {
-                ticket,
-                session_id: self.id.clone(),
-                title: String::new(),
-                options: None,
-                cwd: self.cwd.clone(),
-                about: None,
-            });
-        }
-        let summary = object! { "subtype": "get_context_usage", "detail": "summary" };
-        self.request(cx, Purpose::Context, &summary);
-    }
-
     /// A prompt.
     pub fn prompt(&mut self, cx: &mut Cx<'_, '_>, turn_id: String, content: &Content) {
         let failure = match (&self.stage, prompt::content(&content.blocks)) {
@@ -381,6 +369,7 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.warn_first(cx);
                 self.title(cx, &prompt::words(&content.blocks));
                 return;
             }
@@ -453,8 +442,8 @@ impl Session {
         settled: Vec<Settled>,
         result: Option<&(Outcome, Option<Spent>)>,
     ) {
-        let stopped = |how: &How| matches!(how, How::Stopped | How::Cancelled);
-        if settled.iter().any(|it| stopped(&it.how)) && !self.turns.active() {
+        // A call that has no result by now gets none; a stream that broke off leaves such.
+        if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
         }
         for Settled { uuid, how } in settled {
@@ -496,161 +485,12 @@ impl Session {
 
     /// Reads on, or leaves bytes with the process while the editor is slow (rule R7).
     pub fn read(&mut self, cx: &mut Cx<'_, '_>, on: bool) {
+        self.paused = !on;
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
     }
 
-    /// Lets go: what runs is cancelled and answered, the process ends.
-    pub fn close(&mut self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
-        match self.stage {
-            Stage::Live => {
-                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
-                self.stage = Stage::Ending(ticket);
-                self.abort(cx);
-                self.leave(cx);
-            }
-            Stage::Starting(waiting) => {
-                cx.answer(Fact::Refused {
-                    ticket: waiting,
-                    failure: failure::ended(),
-                });
-                self.stage = Stage::Ending(ticket);
-                self.leave(cx);
-            }
-            Stage::Gone | Stage::Over => {
-                self.stage = Stage::Over;
-                self.closed(cx, ticket);
-            }
-            Stage::Ending(None) => self.stage = Stage::Ending(ticket),
-            Stage::Ending(Some(_)) => self.closed(cx, ticket),
-        }
-    }
-
-    /// Everything that is open comes to nothing.
-    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
-        let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
-        self.turns = Turns::default();
-        let cancelled = |uuid| Settled {
-            uuid,
-            how: How::Cancelled,
-        };
-        self.settle(cx, open.into_iter().map(cancelled).collect(), None);
-        self.withdraw_all(cx);
-    }
-
-    /// Asks the process to end; kills it when it does not.
-    fn leave(&mut self, cx: &mut Cx<'_, '_>) {
-        self.disarm(cx);
-        for departure in [HostDeparture::Terminate, HostDeparture::Finish] {
-            cx.core.effect(Effect::Host(self.channel, departure));
-        }
-        self.timer = Some(cx.arm(Due::Gone(self.channel), limits::CLAUDE_LEAVING_MS));
-    }
-
-    /// A timer is due.
-    pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
-        match due {
-            Due::Greeting(_) => {
-                self.timer = None;
-                if matches!(self.stage, Stage::Starting(_)) {
-                    let failure = failure::silent(&self.said);
-                    self.gone(cx, &failure);
-                    cx.core
-                        .effect(Effect::Host(self.channel, HostDeparture::Close));
-                }
-            }
-            Due::Backstop { turn, .. } => {
-                self.backstops.remove(&turn);
-                let settled = self.turns.backstop(&turn);
-                self.texts.over();
-                self.settle(cx, settled, None);
-            }
-            Due::Gone(_) => {
-                self.timer = None;
-                self.lost(cx);
-            }
-        }
-    }
-
-    /// Ends the process at once, and forgets it.
-    pub fn kill(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.stage != Stage::Over {
-            self.lost(cx);
-            self.stage = Stage::Over;
-        }
-    }
-
-    /// Waits no longer for the process, or for its pipe.
-    fn lost(&mut self, cx: &mut Cx<'_, '_>) {
-        cx.core
-            .effect(Effect::Host(self.channel, HostDeparture::Close));
-        let failure = match self.exit {
-            Some(code) => failure::exited(code, &self.said),
-            None => failure::ended(),
-        };
-        self.gone(cx, &failure);
-    }
-
-    /// The process is gone, or as good as gone.
-    fn gone(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
-        self.disarm(cx);
-        match core::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Starting(ticket) => cx.answer(Fact::Refused {
-                ticket,
-                failure: failure.clone(),
-            }),
-            Stage::Live => {
-                self.fail(cx, failure);
-                // The editor still owns the session: its prompts are answered with an error.
-                self.stage = Stage::Gone;
-            }
-            Stage::Ending(ticket) => self.closed(cx, ticket),
-            Stage::Gone => self.stage = Stage::Gone,
-            Stage::Over => {}
-        }
-    }
-
-    /// Every prompt that is open has failed.
-    fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
-        let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
-        self.turns = Turns::default();
-        self.withdraw_all(cx);
-        for (_, timer) in core::mem::take(&mut self.backstops) {
-            cx.core.disarm(timer);
-        }
-        for uuid in open {
-            let outcome = Outcome::Broken {
-                failure: failure.clone(),
-            };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
-        }
-    }
-
-    fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
-        for dialog in self.permissions.take_all() {
-            self.tell(cx, Fact::Withdrawn { dialog: &dialog });
-        }
-    }
-
-    fn closed(&self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
-        if let Some(ticket) = ticket {
-            self.tell(
-                cx,
-                Fact::Closed {
-                    ticket,
-                    failure: None,
-                },
-            );
-        }
-    }
-
-    fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
         if let Some(timer) = self.timer.take() {
             cx.core.disarm(timer);
         }

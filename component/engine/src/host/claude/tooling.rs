@@ -3,13 +3,14 @@
 //!
 //! Invariant: a tool use of stopped work is neither shown nor allowed.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::cards::{Ended, Progress, Told};
+use super::cards::{Asked, Ended, Progress, Told};
 use super::session::Session;
 use super::text::MAIN;
 use super::turns::Gate;
@@ -22,11 +23,15 @@ use crate::object;
 #[serde(default)]
 struct Hook<'a> {
     #[serde(borrow)]
-    hook_event_name: alloc::borrow::Cow<'a, str>,
+    hook_event_name: Cow<'a, str>,
     #[serde(borrow)]
     tool_response: Option<&'a RawValue>,
     #[serde(borrow)]
-    tool_use_id: alloc::borrow::Cow<'a, str>,
+    tool_use_id: Cow<'a, str>,
+    #[serde(borrow)]
+    task_id: Cow<'a, str>,
+    #[serde(borrow)]
+    task_subject: Cow<'a, str>,
 }
 
 impl Session {
@@ -123,30 +128,36 @@ impl Session {
             return self.write(cx, &control::refusal(id, error));
         };
         let mut out = Vec::new();
-        let card = self.cards.asked(
-            &request.tool_use_id,
-            &request.tool_name,
+        let asked = Asked {
+            id: &request.tool_use_id,
+            name: &request.tool_name,
             input,
-            None,
-            request.blocked_path.as_deref(),
-            request.mcp_server,
-            &mut out,
-        );
+            parent: None,
+            blocked_path: request.blocked_path.as_deref(),
+            mcp_server: request.mcp_server,
+        };
+        let card = self.cards.asked(&asked, &mut out);
         self.tell_cards(cx, out);
-        let dialog = self.permissions.ask(id, request, card);
-        self.tell(cx, Fact::Asks { dialog });
+        self.ask_tool(cx, id, request, card);
     }
 
     /// `hook_callback`: what a tool answered.
-    pub(super) fn hooked(&mut self, cx: &mut Cx<'_, '_>, id: &str, request: &Request<'_>) {
+    pub(super) fn tool_hooked(&mut self, cx: &mut Cx<'_, '_>, id: &str, request: &Request<'_>) {
         let hook: Hook<'_> = part(request.input);
-        if hook.hook_event_name == "PostToolUse"
-            && let Some(response) = hook.tool_response
-        {
-            let mut out = Vec::new();
-            self.cards.hooked(&hook.tool_use_id, response, &mut out);
-            self.tell_cards(cx, out);
+        let mut out = Vec::new();
+        match (&*hook.hook_event_name, hook.tool_response) {
+            ("PostToolUse", Some(response)) => {
+                self.cards.hooked(&hook.tool_use_id, response, &mut out);
+            }
+            ("TaskCreated", _) => {
+                self.cards
+                    .task_made(&hook.task_id, &hook.task_subject, &mut out);
+            }
+            ("TaskCompleted", _) => self.cards.task_done(&hook.task_id, &mut out),
+            _ => {}
         }
+        self.tell_cards(cx, out);
+        self.hooked(cx, request.input);
         self.write(cx, &control::answer(id, &object! { "continue": true }));
     }
 
@@ -164,6 +175,18 @@ impl Session {
             &progress,
             &mut out,
         );
+        self.tell_cards(cx, out);
+    }
+
+    /// `system/memory_recall`.
+    pub(super) fn recalled(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        if self.turns.gate() == Gate::Reported {
+            return;
+        }
+        let mut out = Vec::new();
+        let mode = frame.mode.as_deref().unwrap_or_default();
+        let memories: Vec<&RawValue> = part(frame.memories);
+        self.cards.recalled(&frame.uuid, mode, &memories, &mut out);
         self.tell_cards(cx, out);
     }
 

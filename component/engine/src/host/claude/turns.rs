@@ -3,7 +3,7 @@
 //!
 //! Pure: it is told what happened in the order of the wire, and says what is to be settled.
 //! Nothing else decides whether output is shown. The rules, each with its test in
-//! `tests/claude_turns.rs`:
+//! `tests/claude_turns.rs`, but D1 and D2 in `tests/claude_texts.rs`:
 //!
 //! | rule | what |
 //! |---|---|
@@ -24,12 +24,16 @@
 //!
 //! Invariant: every prompt is settled exactly once.
 
+mod steers;
+
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+use steers::Steer;
 
 /// The turns of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,6 +53,10 @@ pub struct Turns {
 struct Turn {
     uuid: String,
     phase: Phase,
+    /// Messages into it that have not had their result.
+    steers: Vec<Steer>,
+    /// It has a result, but waits for such a message.
+    answered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -153,6 +161,8 @@ pub struct Owner<'a> {
 /// A state of a command that the process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
+    /// It waits there.
+    Queued,
     /// Taken.
     Started,
     /// Taken back.
@@ -167,6 +177,8 @@ impl Turns {
         self.queue.push(Turn {
             uuid: uuid.to_owned(),
             phase: Phase::Queued,
+            steers: Vec::new(),
+            answered: false,
         });
     }
 
@@ -203,8 +215,11 @@ impl Turns {
         };
         self.window.open = true;
         self.window.own |= self.own;
-        for turn in core::mem::take(&mut self.queue) {
+        for mut turn in core::mem::take(&mut self.queue) {
             self.window.stopped.insert(turn.uuid.clone());
+            turn.answered = false;
+            let steers = core::mem::take(&mut turn.steers);
+            cancelled.abandoned.extend(self.stop_steers(steers));
             let how = match turn.phase {
                 Phase::Active => {
                     cancelled.running.push(turn.uuid.clone());
@@ -260,6 +275,9 @@ impl Turns {
             }
             return;
         }
+        if self.steer_life(uuid, life) {
+            return;
+        }
         let orphans = &mut self.window.orphans;
         let Some(orphan) = orphans.get_mut(uuid) else {
             return;
@@ -284,7 +302,7 @@ impl Turns {
             Phase::Active => true,
             // A request that names nothing may be of any prompt.
             Phase::Queued | Phase::Started if !named => true,
-            _ => uuids.contains(&turn.uuid.as_str()),
+            _ => turn.named(uuids),
         });
         if !self.window.open && !of_prompt {
             self.own = true;
@@ -303,7 +321,7 @@ impl Turns {
         *own || stopped.iter().any(|uuid| unsettled(uuid))
             || !orphans.is_empty()
             || uuids.iter().any(|uuid| stopped.contains(*uuid))
-            || uuids.iter().any(|uuid| unsettled(uuid))
+            || self.queue.iter().any(|turn| turn.named(uuids))
     }
 
     /// A model began to answer.
@@ -315,7 +333,9 @@ impl Turns {
 
     /// The process echoes a prompt: what follows is its (W3, W4).
     pub fn echo(&mut self, uuid: &str) -> Vec<Settled> {
-        if self.queue.iter().any(|turn| turn.uuid == uuid) {
+        if self.steer_echo(uuid) {
+            Vec::new()
+        } else if self.queue.iter().any(|turn| turn.uuid == uuid) {
             self.activate(uuid)
         } else {
             Vec::new()
@@ -332,6 +352,7 @@ impl Turns {
             Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),
             Phase::Held => Some(How::HeldResult),
             Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),
+            Phase::Active if turn.answered && !turn.waits() => Some(How::HeldResult),
             _ => None,
         });
         if let Some(turn) = self.queue.iter_mut().find(|turn| turn.uuid == uuid) {
@@ -342,7 +363,7 @@ impl Turns {
 
     /// A result came (O1 to O3).
     pub fn result(&mut self, owner: Owner<'_>) -> Vec<Settled> {
-        let named = |turn: &Turn| owner.uuids.contains(&turn.uuid.as_str());
+        let named = |turn: &Turn| turn.named(owner.uuids);
         let settled = if self.queue.iter().any(named) {
             self.result_of(owner)
         } else if self.consume_named(owner.uuids) {
@@ -350,7 +371,7 @@ impl Turns {
         } else if owner.autonomous {
             self.own_over(owner.background)
         } else if self.queue.iter().any(|turn| turn.phase == Phase::Active) {
-            self.settle(|turn| turn.phase == Phase::Active, owner.background)
+            self.result_of_active(owner.background)
         } else if self.own {
             self.own_over(owner.background)
         } else if self.consume_one() || owner.aborted {
@@ -372,8 +393,8 @@ impl Turns {
                 settled.extend(self.activate(uuid));
             }
         }
-        let named = |turn: &Turn| owner.uuids.contains(&turn.uuid.as_str());
-        settled.extend(self.settle(named, owner.background));
+        let over = self.without_steers(owner.uuids);
+        settled.extend(self.settle(|turn| over.contains(&turn.uuid), owner.background));
         settled
     }
 
@@ -482,6 +503,8 @@ impl Turns {
         let stopped = &self.window.stopped;
         drain(&mut self.queue, |turn| match turn.phase {
             Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),
+            Phase::Active if turn.answered && turn.waits() => None,
+            Phase::Active if turn.answered => Some(How::HeldResult),
             Phase::Active if !due => Some(How::NoResult),
             Phase::Dropped => Some(How::NoResult),
             Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),

@@ -105,6 +105,12 @@ pub struct Frame<'a> {
     /// `tool_progress`.
     #[serde(borrow)]
     pub subagent_retry: Option<&'a RawValue>,
+    /// `memory_recall`.
+    #[serde(borrow)]
+    pub mode: Text<'a>,
+    /// `memory_recall`.
+    #[serde(borrow)]
+    pub memories: Option<&'a RawValue>,
     /// `permission_denied`.
     #[serde(borrow)]
     pub decision_reason_type: Text<'a>,
@@ -146,6 +152,15 @@ pub struct Frame<'a> {
     /// `status`.
     #[serde(borrow, rename = "permissionMode")]
     pub permission_mode: Text<'a>,
+    /// `init`, `result`.
+    #[serde(borrow)]
+    pub fast_mode_state: Text<'a>,
+    /// `init`.
+    #[serde(borrow)]
+    pub terminal_slash_commands: Option<&'a RawValue>,
+    /// `elicitation_complete`.
+    #[serde(borrow)]
+    pub elicitation_id: Text<'a>,
 }
 
 impl<'a> Frame<'a> {
@@ -408,6 +423,43 @@ pub struct Request<'a> {
     /// `can_use_tool`.
     #[serde(borrow)]
     pub mcp_server: Option<&'a RawValue>,
+    /// `can_use_tool`: the tool for people.
+    #[serde(borrow)]
+    pub display_name: Text<'a>,
+    /// `can_use_tool`: the user's own rule that says so.
+    #[serde(borrow)]
+    pub matched_ask_rule: Option<&'a RawValue>,
+    /// `can_use_tool`.
+    pub suppress_always_allow_rule: bool,
+    /// `can_use_tool`.
+    pub default_to_no: bool,
+    /// `request_user_dialog`.
+    #[serde(borrow)]
+    pub dialog_kind: Text<'a>,
+    /// `request_user_dialog`.
+    #[serde(borrow)]
+    pub payload: Option<&'a RawValue>,
+}
+
+/// `elicitation`: an MCP server asks the user.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Elicitation<'a> {
+    /// For people.
+    #[serde(borrow)]
+    pub message: Cow<'a, str>,
+    /// `form` or `url`.
+    #[serde(borrow)]
+    pub mode: Text<'a>,
+    /// Of `url`.
+    #[serde(borrow)]
+    pub url: Text<'a>,
+    /// Of `url`.
+    #[serde(borrow)]
+    pub elicitation_id: Text<'a>,
+    /// Of `form`.
+    #[serde(borrow)]
+    pub requested_schema: Option<&'a RawValue>,
 }
 
 /// An answer.

@@ -166,9 +166,15 @@ impl Maka {
 
     /// Which skills can be typed in this session?
     pub(super) fn ask_skills(&mut self, cx: &mut Cx<'_, '_>, session_id: &str) {
+        self.skills.entry(session_id.to_string()).or_default();
         let target = object! { "kind": "session", "sessionId": session_id };
         let input = object! { "kind": "start", "target": target };
         self.ask_more_skills(cx, session_id.to_string(), Vec::new(), input);
+    }
+
+    /// The session is closed.
+    pub(super) fn forget_skills(&mut self, session_id: &str) {
+        self.skills.remove(session_id);
     }
 
     fn ask_more_skills(
@@ -196,6 +202,7 @@ impl Maka {
             let skill: w::Skill<'_> = serde_json::from_str(item.get()).ok()?;
             w::skill_id(&skill.id).then(|| Skill {
                 description: first_of([&skill.description, &skill.name, &skill.id]),
+                hint: Some("what to do".into()),
                 id: skill.id.into_owned(),
             })
         });
@@ -211,12 +218,15 @@ impl Maka {
                 };
                 self.ask_more_skills(cx, session_id, known, input);
             }
-            _ if known.is_empty() => {
-                self.skills.remove(&session_id);
-            }
             _ => {
-                let ids = known.iter().map(|skill| skill.id.clone()).collect();
-                self.skills.insert(session_id.clone(), ids);
+                // Without a place for them, the session was closed meanwhile.
+                let Some(place) = self.skills.get_mut(&session_id) else {
+                    return;
+                };
+                *place = known.iter().map(|skill| skill.id.clone()).collect();
+                if known.is_empty() {
+                    return;
+                }
                 cx.answer(Fact::Skills {
                     session_id: &session_id,
                     skills: known,

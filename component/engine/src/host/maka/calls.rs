@@ -236,10 +236,17 @@ impl Calls {
         self.waiting.remove(at).map(|w| w.call)
     }
 
-    /// The connection is gone: everything on its way, in order.
-    pub fn lost(&mut self) -> Vec<Call> {
-        self.waiting.retain(|w| !w.call.purpose.bound());
-        core::mem::take(&mut self.flight).into_values().collect()
+    /// The connection is gone: everything on its way, in order; and the timers of what was
+    /// not sent and means nothing on another one.
+    pub fn lost(&mut self) -> (Vec<Call>, Vec<Timer>) {
+        let mut timers = Vec::new();
+        self.waiting.retain(|w| {
+            let bound = w.call.purpose.bound();
+            timers.extend(w.call.timer.filter(|_| bound));
+            !bound
+        });
+        let flight = core::mem::take(&mut self.flight);
+        (flight.into_values().collect(), timers)
     }
 
     /// There will be no connection: everything that waits, in order.
@@ -248,6 +255,20 @@ impl Calls {
             .into_iter()
             .map(|w| w.call)
             .collect()
+    }
+
+    /// An opening of this session that is still waited for counts as this one from now on;
+    /// whether there is any.
+    pub fn reopen(&mut self, key: SessionKey, number: u64) -> bool {
+        let waiting = self.waiting.iter_mut().map(|waiting| &mut waiting.call);
+        let mut all = self.flight.values_mut().chain(waiting);
+        all.any(|call| match &mut call.purpose {
+            Purpose::Open { session, feed } if *session == key && call.timer.is_some() => {
+                *feed = number;
+                true
+            }
+            _ => false,
+        })
     }
 
     /// Feeds that the Host may hold besides those that are known to be open.

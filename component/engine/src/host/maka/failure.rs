@@ -56,7 +56,11 @@ pub fn operation(operation: &str, code: &str, message: &str) -> Failure {
 
 /// The connection broke, or an answer took too long.
 pub fn interrupted(operation: &str, reason: &str, dispatched: bool) -> Failure {
-    let words = if dispatched {
+    let words = if dispatched && reason == "timeout" {
+        format!(
+            "The Runtime Host did not answer {operation} in time. Whether it was done is not known."
+        )
+    } else if dispatched {
         format!("The connection to the Runtime Host was lost before {operation} was answered.")
     } else {
         format!("The Runtime Host could not be reached for {operation}.")

@@ -255,8 +255,16 @@ impl Maka {
         }
     }
 
-    /// Opens the feed as soon as the Host has room for it.
+    /// Opens the feed as soon as the Host has room for it. One that is on its way for
+    /// somebody who does not want it any more serves as well.
     pub(super) fn open(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        if let Some(attached) = self.feeds.get_mut(&key)
+            && self.calls.reopen(key, attached.number + 1)
+        {
+            attached.number += 1;
+            attached.feed = Feed::Opening;
+            return;
+        }
         if self.take_slot(cx, key) {
             self.open_now(cx, key);
         }
@@ -371,9 +379,12 @@ impl Maka {
     }
 
     fn unsubscribe(&mut self, cx: &mut Cx<'_, '_>, subscription: &str) {
-        if self.link.ready().is_some() {
+        // At the end it goes with the connection.
+        if self.link.ready().is_some() && !self.ended {
             let input = object! { "subscriptionId": subscription };
-            self.call(cx, op::CLOSE, input, Purpose::Leave, None);
+            // One that waits for its room does not wait for ever.
+            let timeout = Some(limits::MAKA_READ_MS);
+            self.call(cx, op::CLOSE, input, Purpose::Leave, timeout);
         }
     }
 
@@ -387,15 +398,20 @@ impl Maka {
         if let Some(turn) = &mut attached.turn {
             turn.reread();
         }
-        if let Feed::Pausing { timer } = core::mem::replace(&mut attached.feed, Feed::None) {
+        let before = core::mem::replace(&mut attached.feed, Feed::None);
+        if let Feed::Pausing { timer } = before {
             cx.core.disarm(timer);
         }
+        let queued = matches!(before, Feed::Queued);
         if let Some(timer) = attached.proving.take() {
             cx.core.disarm(timer);
         }
         if let Some(subscription) = attached.subscription.take() {
             self.subscriptions.remove(&subscription);
             self.unsubscribe(cx, &subscription);
+        }
+        if queued {
+            self.leave_queue(key);
         }
     }
 
@@ -551,9 +567,7 @@ impl Maka {
         };
         let failure = attached.stop_failure.take();
         self.detach(cx, key);
-        if let Some(attached) = self.feeds.remove(&key) {
-            self.skills.remove(&attached.session_id);
-        }
+        self.feeds.remove(&key);
         self.changed.remove(&key);
         let _fine = cx.tell(key, crate::host::Fact::Closed { ticket, failure });
     }

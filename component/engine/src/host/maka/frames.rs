@@ -4,6 +4,7 @@
 //! anything else, and any text that does not join, makes the feed recover.
 
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 use serde_json::value::RawValue;
 
@@ -76,7 +77,7 @@ impl Maka {
                 }
                 _ => return,
             }
-            if let Some(frame) = lane.frame(line.as_bytes()) {
+            if let Some(frame) = lane.frame(line.as_bytes(), &mut Vec::new()) {
                 self.in_sequence(cx, key, &frame);
             }
         }

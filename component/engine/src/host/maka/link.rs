@@ -316,6 +316,7 @@ impl Maka {
             probe: None,
         };
         self.link.lost_at = None;
+        self.outage_ends(cx);
         cx.core
             .note(Level::Info, "connected to the Maka Runtime Host");
     }
@@ -403,7 +404,11 @@ impl Maka {
                 "the connection to the Maka Runtime Host was lost",
             );
         }
-        for call in self.calls.lost() {
+        let (calls, timers) = self.calls.lost();
+        for timer in timers {
+            cx.core.disarm(timer);
+        }
+        for call in calls {
             if let Some(timer) = call.timer {
                 cx.core.disarm(timer);
             }
@@ -416,6 +421,9 @@ impl Maka {
             }
         }
         self.feeds_lost(cx);
+        if was_ready {
+            self.outage_begins(cx);
+        }
         let sentence = "The connection to the Maka Runtime Host was lost and did not come back.";
         self.try_again(cx, failure::connect("connection_lost", sentence));
     }
@@ -464,6 +472,7 @@ impl Maka {
     fn refuse_waiting(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
         self.link.lost_at = None;
         self.link.attempts = 0;
+        self.outage_ends(cx);
         for call in self.calls.hopeless() {
             if let Some(timer) = call.timer {
                 cx.core.disarm(timer);
@@ -475,7 +484,10 @@ impl Maka {
 
     /// At the end: refuses everything that waits or is on its way.
     pub(super) fn refuse_all(&mut self, cx: &mut Cx<'_, '_>) {
-        let mut calls = self.calls.lost();
+        let (mut calls, timers) = self.calls.lost();
+        for timer in timers {
+            cx.core.disarm(timer);
+        }
         calls.extend(self.calls.hopeless());
         for call in calls {
             if let Some(timer) = call.timer {
@@ -495,6 +507,7 @@ impl Maka {
             cx.core.effect(Effect::Host(channel, HostDeparture::Close));
         }
         self.leave_state(cx);
+        self.outage_ends(cx);
     }
 
     fn leave_state(&mut self, cx: &mut Cx<'_, '_>) {

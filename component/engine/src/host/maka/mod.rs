@@ -28,6 +28,7 @@ mod load;
 mod looking;
 mod models;
 mod options;
+mod outage;
 mod parcel;
 pub mod questions;
 mod reading;
@@ -63,6 +64,7 @@ use feed::Attached;
 use link::Link;
 use load::Load;
 use models::Models;
+use outage::Outage;
 use parcel::{Parcel, ParcelId};
 use remove::Removals;
 use slots::Slots;
@@ -76,6 +78,8 @@ pub const HABITS: Habits = Habits {
     mcp: false,
     folders: false,
     history: true,
+    switches: false,
+    terse: false,
 };
 
 /// Under which name the Host's own facts stand in `_meta`.
@@ -104,6 +108,8 @@ pub enum Due {
     Admission { session: SessionKey },
     /// Names and options of sessions may have changed.
     Titles,
+    /// The connection is gone for so long that it is told.
+    Outage,
 }
 
 /// What came of a request.
@@ -157,6 +163,7 @@ pub struct Maka {
     removals: Removals,
     changed: BTreeSet<SessionKey>,
     naming: Option<Timer>,
+    outage: Outage,
     ending: bool,
     ended: bool,
     /// What can be typed after a slash, by session.
@@ -187,6 +194,7 @@ impl Maka {
             removals: Removals::default(),
             changed: BTreeSet::new(),
             naming: None,
+            outage: Outage::default(),
             ending: false,
             ended: false,
             skills: BTreeMap::new(),
@@ -233,7 +241,14 @@ impl Maka {
                 dialog,
                 reply,
             } => self.reply(cx, session, &dialog, &reply),
-            Command::Close { session, ticket } => self.close(cx, session, ticket),
+            Command::Close {
+                session,
+                session_id,
+                ticket,
+            } => {
+                self.forget_skills(&session_id);
+                self.close(cx, session, ticket);
+            }
             Command::Configure {
                 ticket,
                 session,
@@ -290,6 +305,7 @@ impl Maka {
             Due::Recovered { session, feed } => self.recovered_for_good(session, feed),
             Due::Admission { session } => self.query_again(cx, session),
             Due::Titles => self.ask_titles(cx),
+            Due::Outage => self.tell_outage(cx),
         }
         self.pump(cx);
     }
@@ -303,6 +319,7 @@ impl Maka {
             Due::Recover { session, .. } => self.recover(cx, session, "connection_closed"),
             Due::Admission { session } => self.query_poisoned(cx, session),
             Due::Titles => self.naming = None,
+            Due::Outage => self.outage_ends(cx),
             // The connection's own timers went with it.
             Due::Connect | Due::Backoff | Due::Poll | Due::Probe | Due::Stable => {}
             Due::Recovered { .. } => {}
@@ -469,7 +486,8 @@ impl Maka {
     /// One line of the Host.
     fn line(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
         let mut lane = core::mem::take(&mut self.lane);
-        match lane.frame(line) {
+        let mut room = Vec::new();
+        match lane.frame(line, &mut room) {
             Some(frame) => self.told(cx, &frame, line),
             None => {
                 cx.core.note(

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Failure;
 use crate::json::Object;
 use crate::object;
-use crate::session::options::{By, Category, Choice, Options, Setting, Value};
+use crate::session::options::{By, Category, Choice, Options, Setting, Value, Wanted};
 
 use super::failure;
 use super::models::Catalog;
@@ -177,6 +177,9 @@ impl Change {
     pub fn read(setting: Setting, catalog: Option<&Catalog>) -> Result<(Change, By), Failure> {
         match setting {
             Setting::Option { id, value } => {
+                let Wanted::Id(value) = value else {
+                    return Err(failure::setting("value"));
+                };
                 let change = Change::of(&id, value, catalog)?;
                 Ok((change.ok_or_else(|| failure::setting("value"))?, By::Option))
             }
@@ -238,6 +241,8 @@ fn choice(
     Choice {
         id: id.to_string(),
         name: name.to_string(),
+        about: None,
+        switch: false,
         category,
         current: id_of_current,
         values,

@@ -24,6 +24,7 @@ use super::rows;
 use super::transcript::{Overlay, Rising};
 use super::turn::{Ended, Finale};
 use super::wire::current::{Page, Row, op};
+use super::wire::surrogates;
 use super::{Answer, Cx, Maka, failure};
 
 /// What was read, and what is being read.
@@ -334,6 +335,8 @@ impl Maka {
         text: &[u8],
         sequence: Option<u64>,
     ) -> bool {
+        let mended = surrogates::of_row(text);
+        let text = mended.as_deref().unwrap_or(text);
         let Ok(row) = serde_json::from_slice::<Row<'_>>(text) else {
             cx.core
                 .note(Level::Warn, "the Host stored a row that cannot be read");
@@ -422,6 +425,7 @@ impl Maka {
                 return self.feed_failed(cx, key, failure::subscription("correlation_changed"));
             };
             for row in rows {
+                let row = surrogates::of_row(&row).unwrap_or(row);
                 let Ok(text) = String::from_utf8(row) else {
                     continue;
                 };

@@ -17,7 +17,7 @@ use super::{Cx, Maka, failure};
 /// Who waits for a feed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Slots {
-    /// Sessions, the first to come first. One that does not wait any more is skipped.
+    /// Sessions, the first to come first.
     queue: VecDeque<SessionKey>,
     /// Counts uses of sessions.
     uses: u64,
@@ -82,6 +82,11 @@ impl Maka {
                 self.open_now(cx, key);
             }
         }
+    }
+
+    /// It does not wait any more.
+    pub(super) fn leave_queue(&mut self, key: SessionKey) {
+        self.slots.queue.retain(|waits| *waits != key);
     }
 
     fn waits(&self, key: SessionKey) -> bool {

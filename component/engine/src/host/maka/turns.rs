@@ -52,7 +52,7 @@ impl Maka {
             session: key,
             turn_id: turn.id.clone(),
         };
-        self.call(cx, op::START, input, purpose, None);
+        self.call(cx, op::START, input, purpose, Some(limits::MAKA_START_MS));
     }
 
     /// Our turn of this session, if it is this one.

@@ -56,8 +56,13 @@ impl Cards {
         news.notes.feedback = result.feedback.map(ToOwned::to_owned);
         if tools::is_command(&name) && self.setting.terminals {
             let ran = tools::commands::ran(&content, result.is_error, result.structured);
-            self.terminal_grew(id, &ran.output, out);
-            news.content = Some(vec![Shown::Terminal(id.to_owned())]);
+            let mut shown = vec![Shown::Terminal(id.to_owned())];
+            match content.is_rich() {
+                // A terminal shows no pictures.
+                true => shown.extend(content.shown(str::to_owned).unwrap_or_default()),
+                false => self.terminal_grew(id, &ran.output, out),
+            }
+            news.content = Some(shown);
             // The terminal of a command that runs on stays open.
             if !ran.background {
                 news.notes.beside = Some(("terminal_exit", exit(id, ran.exit_code)));
@@ -102,7 +107,7 @@ impl Cards {
             return;
         };
         let mut news = News::default();
-        news.notes.response = Some(response.to_owned());
+        news.notes.response = (response.get() != "null").then(|| response.to_owned());
         if matches!(call.name.as_str(), "Edit" | "Write")
             && let Some((content, places)) = tools::files::patched(response, &cwd)
         {

@@ -1,11 +1,13 @@
-//! What is told of calls while they run: progress, terminals, tasks, plan mode.
+//! What is told of calls while they run: progress, terminals, tasks, plan mode; and what
+//! has no call: memories.
 //!
 //! Pure. Invariant: nothing here opens a call or ends one.
 
 use alloc::vec::Vec;
 
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 
+use super::super::tools::memory;
 use super::call::News;
 use super::{Cards, Progress, Told};
 use crate::json::Object;
@@ -25,7 +27,9 @@ impl Cards {
             Some(parent) if !self.known(id) => parent,
             _ => id,
         };
-        if !self.is_open(id) {
+        // A refused call waits for its result, but does not run.
+        let open = self.call(id).filter(|call| !call.ended && !call.hidden);
+        if open.is_none_or(|call| call.status == Some(Status::Failed)) {
             return;
         }
         let mut response = Object::new();
@@ -77,6 +81,12 @@ impl Cards {
             news.notes.beside = Some(("terminal_exit", exit(id, None)));
             self.tell(id, news, out);
         }
+    }
+
+    /// A `memory_recall` frame, which is a card of its own.
+    pub fn recalled(&self, id: &str, mode: &str, memories: &[&RawValue], out: &mut Vec<Told>) {
+        let cwd = &self.setting.cwd;
+        out.push(Told::Card(memory::recalled(id, mode, memories, cwd)));
     }
 
     /// The `TaskCreated` hook.

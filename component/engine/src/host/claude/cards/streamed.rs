@@ -108,12 +108,13 @@ mod tests {
 
     #[test]
     fn given_an_input_in_pieces_when_it_grows_then_each_complete_field_is_given_but_the_last() {
-        let table: [(&[&str], &[&str]); 7] = [
+        let table: [(&[&str], &[&str]); 8] = [
             (&[r#"{"a":"x,"#, r#"y","b"#, r#"":1}"#], &[r#"{"a":"x,y"}"#]),
             (
                 &["", r#"{"a":[1,{"b":2}],"c":3,"d"#],
                 &[r#"{"a":[1,{"b":2}],"c":3}"#],
             ),
+            (&[r#"{"a":1,"b":[1,2"#], &[r#"{"a":1}"#]),
             (&[r#"{"a":2,"b":3}"#], &[]),
             (&[r#"{"a":"\"#, r#"",","b":1"#], &[r#"{"a":"\","}"#]),
             (&[r#"{"a\\":"\\"#, r#"","b":1"#], &[r#"{"a\\":"\\"}"#]),

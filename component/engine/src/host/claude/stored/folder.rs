@@ -100,7 +100,12 @@ mod tests {
         let good = "1D5e6e18-0b77-4a2d-b2ef-a8fd845ef3d8";
         assert!(is_session(good));
         assert_eq!(session(&format!("{good}.jsonl")), Some(good));
-        for bad in ["", "../../../../../../../../../../etc/pw", "1d5e6e18", "agent-a49b"] {
+        for bad in [
+            "",
+            "../../../../../../../../../../etc/pw",
+            "1d5e6e18",
+            "agent-a49b",
+        ] {
             assert!(!is_session(bad), "{bad}");
         }
         assert!(is_agent("a49bf3a82ae708e5e") && !is_agent("../x") && !is_agent(""));

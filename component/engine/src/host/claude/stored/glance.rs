@@ -50,8 +50,17 @@ impl Glance {
 
     /// The session's name: the user's, the model's, else what was said first.
     pub fn title(&self) -> Option<String> {
-        let names = [&self.custom, &self.generated, &self.summary, &self.first, &self.last];
-        let name = names.into_iter().flatten().find(|it| !it.trim().is_empty())?;
+        let names = [
+            &self.custom,
+            &self.generated,
+            &self.summary,
+            &self.first,
+            &self.last,
+        ];
+        let name = names
+            .into_iter()
+            .flatten()
+            .find(|it| !it.trim().is_empty())?;
         let words: Vec<&str> = name.split_whitespace().collect();
         let title = words.join(" ");
         let most = limits::CLAUDE_TITLE as usize;
@@ -109,16 +118,25 @@ mod tests {
     #[test]
     fn given_rows_when_looked_at_then_the_best_name_wins() {
         let mut glance = Glance::default();
-        glance.head(format!("{PROMPT}\nnot json\n[1]\n{{\"type\":\"us").as_bytes(), false);
+        glance.head(
+            format!("{PROMPT}\nnot json\n[1]\n{{\"type\":\"us").as_bytes(),
+            false,
+        );
         assert_eq!(glance.title().as_deref(), Some("First words"));
         assert_eq!(glance.cwd.as_deref(), Some("/w"));
         assert_eq!(glance.mode.as_deref(), Some("plan"));
         let table = [
-            (r#"{"type":"last-prompt","lastPrompt":"later"}"#, "First words"),
+            (
+                r#"{"type":"last-prompt","lastPrompt":"later"}"#,
+                "First words",
+            ),
             (r#"{"type":"summary","summary":"Old"}"#, "Old"),
             (r#"{"type":"ai-title","aiTitle":"Made"}"#, "Made"),
             (r#"{"type":"custom-title","customTitle":"Mine"}"#, "Mine"),
-            (r#"{"type":"custom-title","customTitle":"Mine now"}"#, "Mine now"),
+            (
+                r#"{"type":"custom-title","customTitle":"Mine now"}"#,
+                "Mine now",
+            ),
             (r#"{"type":"ai-title","aiTitle":"Again"}"#, "Mine now"),
         ];
         for (row, title) in table {
@@ -139,10 +157,15 @@ mod tests {
 
     #[test]
     fn given_a_long_name_when_told_then_it_is_cut() {
-        let mut glance = Glance::default();
-        glance.custom = Some("é".repeat(300));
+        let glance = Glance {
+            custom: Some("é".repeat(300)),
+            ..Glance::default()
+        };
         let title = glance.title().unwrap_or_default();
         assert_eq!(title.chars().count(), 256);
-        assert_eq!(title.chars().last().map(|it| it.to_string()).as_deref(), Some("…"));
+        assert_eq!(
+            title.chars().last().map(|it| it.to_string()).as_deref(),
+            Some("…")
+        );
     }
 }

@@ -126,7 +126,9 @@ impl Listing {
                 self.next_folder(cx, owner)
             }
             (Step::Projects, Some(FileArrival::Entries(entries))) => {
-                let folders = entries.into_iter().filter(|it| it.1.kind == FileKind::Folder);
+                let folders = entries
+                    .into_iter()
+                    .filter(|it| it.1.kind == FileKind::Folder);
                 self.folders = folders.map(|(name, _)| name).collect();
                 self.next_folder(cx, owner)
             }

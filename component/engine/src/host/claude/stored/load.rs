@@ -287,12 +287,11 @@ impl Claude {
 
     fn settle_load(&mut self, cx: &mut Cx<'_, '_>, job: u64, mut load: Load) {
         match &mut load.step {
-            Step::Leaving { old, stored, mode } => {
-                if !self.sessions.contains_key(old) {
-                    let (stored, mode) = (*stored, mode.take());
-                    self.start_load(cx, &mut load, stored, mode);
-                }
+            Step::Leaving { old, stored, mode } if !self.sessions.contains_key(old) => {
+                let (stored, mode) = (*stored, mode.take());
+                self.start_load(cx, &mut load, stored, mode);
             }
+            Step::Leaving { .. } => {}
             Step::Running { channel, live } => {
                 let Some(session) = self.sessions.get_mut(channel).filter(|it| !it.leaves()) else {
                     // Where the process failed, it has told why.

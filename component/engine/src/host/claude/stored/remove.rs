@@ -81,7 +81,9 @@ impl Removal {
     ) -> Now {
         match (core::mem::replace(&mut self.step, Step::Removing), arrival) {
             (Step::Projects, Some(FileArrival::Entries(entries))) => {
-                let folders = entries.into_iter().filter(|it| it.1.kind == FileKind::Folder);
+                let folders = entries
+                    .into_iter()
+                    .filter(|it| it.1.kind == FileKind::Folder);
                 self.folders = folders.map(|(name, _)| name).collect();
             }
             (Step::Looking(project), Some(FileArrival::Facts(_))) => {
@@ -121,7 +123,10 @@ impl Removal {
         let (step, departure) = if let Some(name) = self.folders.pop() {
             let project = format!("{}/{name}", self.projects);
             let file = folder::file(&project, &self.id);
-            (Step::Looking(project), FileDeparture::Stat(Root::HostState, file))
+            (
+                Step::Looking(project),
+                FileDeparture::Stat(Root::HostState, file),
+            )
         } else if let Some((within, depth)) = self.inside.pop() {
             let entries = FileDeparture::Entries(Root::HostState, within.clone());
             (Step::Inside(depth, within), entries)

@@ -107,12 +107,7 @@ impl Replay {
     }
 
     /// An answer about a file; `None` when it trapped.
-    pub fn arrival(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        handle: Handle,
-        arrival: Option<FileArrival>,
-    ) {
+    pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, handle: Handle, arrival: Option<FileArrival>) {
         self.asked = false;
         let Some(file) = self.files.last_mut() else {
             return;
@@ -239,9 +234,10 @@ impl Replay {
             return Some(subagent);
         }
         let key = self.key;
-        self.telling.row(&row, parent.as_deref(), &mut |fact: Fact<'_>| {
-            let _heard = cx.tell(key, fact);
-        });
+        self.telling
+            .row(&row, parent.as_deref(), &mut |fact: Fact<'_>| {
+                let _heard = cx.tell(key, fact);
+            });
         None
     }
 
@@ -254,8 +250,10 @@ impl Replay {
         let path = super::folder::subagent(&self.project, &self.id, &subagent.id);
         self.files.push(Source::new(None, 0, Some(subagent.call)));
         self.asked = true;
-        cx.core
-            .file(self.owner.clone(), FileDeparture::Open(Root::HostState, path));
+        cx.core.file(
+            self.owner.clone(),
+            FileDeparture::Open(Root::HostState, path),
+        );
     }
 }
 

@@ -13,7 +13,6 @@ type Text<'a> = Option<Cow<'a, str>>;
 /// A row: the fields of all kinds together.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "they are the file's")]
 pub struct Row<'a> {
     /// What it is: `user`, `assistant`, `system`, ...
     #[serde(borrow, rename = "type")]

@@ -20,9 +20,30 @@ const MARKS: [&str; 7] = [
 
 /// Commands that run in the program itself and say nothing to the model.
 const LOCAL: [&str; 24] = [
-    "agents", "clear", "color", "compact", "config", "context", "cost", "doctor", "effort",
-    "exit", "export", "extra-usage", "fast", "heapdump", "help", "hooks", "login", "logout",
-    "mcp", "memory", "model", "permissions", "status", "usage",
+    "agents",
+    "clear",
+    "color",
+    "compact",
+    "config",
+    "context",
+    "cost",
+    "doctor",
+    "effort",
+    "exit",
+    "export",
+    "extra-usage",
+    "fast",
+    "heapdump",
+    "help",
+    "hooks",
+    "login",
+    "logout",
+    "mcp",
+    "memory",
+    "model",
+    "permissions",
+    "status",
+    "usage",
 ];
 
 /// Said by the program when a turn is stopped.
@@ -119,8 +140,14 @@ mod tests {
             ("a<system-reminder>\nx</system-reminder>b", Some("ab")),
             ("<system-reminder>x</system-reminder>\n", None),
             ("<local-command-caveat>x</local-command-caveat>", None),
-            ("<local-command-stdout>Compacted </local-command-stdout>", None),
-            ("a <system-reminder> of mine", Some("a <system-reminder> of mine")),
+            (
+                "<local-command-stdout>Compacted </local-command-stdout>",
+                None,
+            ),
+            (
+                "a <system-reminder> of mine",
+                Some("a <system-reminder> of mine"),
+            ),
             ("[Request interrupted by user]", None),
             ("[Request interrupted by user for tool use]", None),
             (

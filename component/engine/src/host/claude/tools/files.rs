@@ -144,6 +144,8 @@ pub fn relative<'a>(file: &'a str, cwd: &str) -> &'a str {
 
 /// The place of a file, if it can be made absolute.
 pub fn places(file: Option<String>, line: Option<u64>, cwd: &str) -> Vec<Place> {
+    // ACP has 32 bits for a line; no file is longer.
+    let line = line.map(|line| line.min(u64::from(u32::MAX)));
     let place = file.map(|path| Place { path, line });
     path::within(place.into_iter().collect(), cwd)
 }

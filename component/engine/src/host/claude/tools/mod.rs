@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod commands;
 pub mod fields;
 pub mod files;
+pub mod memory;
 mod search;
 mod talk;
 mod web;

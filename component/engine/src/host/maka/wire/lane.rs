@@ -13,6 +13,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::current::{Delta, Frame, kind};
+use super::surrogates;
 use crate::{json, scan};
 
 /// Messages that can grow by turns and still be read fast.
@@ -46,14 +47,22 @@ struct Piece<'a> {
 }
 
 impl Lane {
-    /// Reads a frame of the Host, in any order of fields.
-    pub fn frame<'a>(&'a mut self, line: &'a [u8]) -> Option<Frame<'a>> {
+    /// Reads a frame of the Host, in any order of fields; one that has to be mended first is
+    /// read from `room`.
+    pub fn frame<'a>(&'a mut self, line: &'a [u8], room: &'a mut Vec<u8>) -> Option<Frame<'a>> {
         let mut known = self.0.iter().enumerate();
         let found = known.find_map(|(at, message)| Some((at, message.piece(line)?)));
         if let Some((at, piece)) = found {
             self.0.swap(0, at);
             return Some(self.0[0].frame(piece));
         }
+        let line = match surrogates::of_frame(line) {
+            Some(mended) => {
+                *room = mended;
+                room
+            }
+            None => line,
+        };
         let frame = by_serde(line)?;
         self.learn(&frame, line);
         Some(frame)
@@ -224,7 +233,10 @@ mod tests {
     /// A lane that has read the first piece of the message.
     fn lane() -> Lane {
         let mut lane = Lane::default();
-        assert!(lane.frame(line("1", "first").as_bytes()).is_some());
+        assert!(
+            lane.frame(line("1", "first").as_bytes(), &mut Vec::new())
+                .is_some()
+        );
         assert_eq!(lane.0.len(), 1);
         lane
     }
@@ -263,7 +275,9 @@ mod tests {
             let line = line(sequence, text);
             let mut lane = lane();
             assert!(taken(&lane, &line).is_none(), "{line}");
-            let read = lane.frame(line.as_bytes()).map(|frame| said(&frame));
+            let read = lane
+                .frame(line.as_bytes(), &mut Vec::new())
+                .map(|frame| said(&frame));
             assert_eq!(read, by_serde(&line), "{line}");
         }
     }
@@ -272,7 +286,7 @@ mod tests {
     fn given_names_with_quotes_when_learned_then_no_other_line_passes_for_theirs() {
         let mut lane = Lane::default();
         let line = line("1", "a").replace(r#""turnId":"t""#, r#""turnId":"t\",\"x\":\"y""#);
-        assert!(lane.frame(line.as_bytes()).is_some());
+        assert!(lane.frame(line.as_bytes(), &mut Vec::new()).is_some());
         assert!(lane.0.is_empty());
     }
 
@@ -283,7 +297,9 @@ mod tests {
             for message in 0..=MESSAGES {
                 let id = format!(r#""messageId":"m{message}""#);
                 let line = line("7", "x").replace(r#""messageId":"m""#, &id);
-                let read = lane.frame(line.as_bytes()).map(|frame| said(&frame));
+                let read = lane
+                    .frame(line.as_bytes(), &mut Vec::new())
+                    .map(|frame| said(&frame));
                 assert_eq!(read, by_serde(&line), "round {round}");
             }
         }

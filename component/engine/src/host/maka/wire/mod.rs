@@ -4,6 +4,7 @@
 pub mod epoch39;
 pub mod form;
 mod lane;
+pub mod surrogates;
 
 pub use epoch39 as current;
 pub use lane::Lane;

@@ -1,0 +1,80 @@
+//! How a process and we get to know each other (Claude adapter, Part 2.2): the greeting,
+//! its settings, its first mode; then the session is there.
+//!
+//! Invariant: `session/new` is answered once, when what can be set is known.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+
+use serde_json::value::RawValue;
+
+use super::control::Purpose;
+use super::options::Panel;
+use super::session::{Session, Stage};
+use super::{asking, failure};
+use crate::host::dialog::Means;
+use crate::host::{Cx, Fact};
+use crate::object;
+
+impl Session {
+    /// The first line of all (Part 2.2).
+    pub(super) fn greet(&mut self, cx: &mut Cx<'_, '_>) {
+        let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
+        let mut request = object! {
+            "subtype": "initialize",
+            "hooks": object! {
+                "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
+                "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
+            },
+            "promptSuggestions": false,
+            "forwardSubagentText": false,
+        };
+        if cx.listener.can_ask(Means::Form) {
+            request.set("supportedDialogKinds", &[asking::FALLBACK]);
+        }
+        self.request(cx, Purpose::Initialize, &request);
+    }
+
+    /// The process greets back; its settings are still to come.
+    pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<Option<&RawValue>, &str>) {
+        match answer {
+            Ok(greeting) => {
+                self.commands.greeted(greeting);
+                self.greeting = greeting.map(ToOwned::to_owned);
+                let request = object! { "subtype": "get_settings" };
+                self.request(cx, Purpose::Settings, &request);
+            }
+            Err(error) => {
+                let Stage::Starting(ticket) = self.stage else {
+                    return;
+                };
+                let failure = failure::greeting(error);
+                cx.answer(Fact::Refused { ticket, failure });
+                self.stage = Stage::Ending(None);
+                self.leave(cx);
+            }
+        }
+    }
+
+    /// The session is there.
+    pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
+        let Stage::Starting(ticket) = self.stage else {
+            return;
+        };
+        self.disarm(cx);
+        self.stage = Stage::Live;
+        // A session of before is told by its load.
+        if !self.again {
+            cx.answer(Fact::Created {
+                ticket,
+                session_id: self.id.clone(),
+                title: String::new(),
+                options: self.panel.as_ref().map(Panel::options),
+                cwd: self.cwd.clone(),
+                about: None,
+            });
+        }
+        self.tell_commands(cx);
+        self.ask_context(cx);
+    }
+}

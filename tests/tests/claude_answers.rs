@@ -1,0 +1,136 @@
+//! How a prompt is answered: whose result it is, and what that says (Claude adapter, section
+//! 7, rows of 3.2).
+
+use airlock_tests::scripted_cli::words::{
+    aborted, by_itself, done, echo, life, of, requesting, result, state, with,
+};
+use airlock_tests::scripted_cli::{Scene, answer_frames, each_way};
+use serde_json::{Value, json};
+
+/// The process answers the interrupt: it has nothing of what was taken back.
+fn nothing_queued(scene: &mut Scene) {
+    scene.replies("interrupt", &json!({ "still_queued": [] }));
+}
+
+/// Section 7: what a result says is what the editor is told.
+#[test]
+fn given_a_result_when_it_says_why_it_ended_then_the_editor_is_told_that() {
+    let cases = [
+        (json!({ "stop_reason": "max_tokens" }), "max_tokens"),
+        (json!({ "stop_reason": "refusal" }), "refusal"),
+        (json!({ "subtype": "error_max_turns" }), "max_turn_requests"),
+        (
+            json!({ "subtype": "error_max_budget_usd" }),
+            "max_turn_requests",
+        ),
+        (json!({ "stop_reason": "stop_sequence" }), "end_turn"),
+        (json!({ "stop_reason": null }), "end_turn"),
+    ];
+    for (says, wanted) in cases {
+        each_way(|scene| {
+            let prompt = scene.working("Working");
+            scene.says([with(done(1), says.clone())]);
+            assert_eq!(scene.answer(prompt).as_deref(), Some(wanted), "{says}");
+        });
+    }
+}
+
+/// 3.2: a task's result changes nothing of the user's turn, and says where it comes from.
+#[test]
+fn given_a_tasks_result_when_it_says_max_tokens_then_the_users_turn_still_ends_well() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        let report = with(by_itself(), json!({ "stop_reason": "max_tokens" }));
+        scene.says([result(report), done(1)]);
+        assert_eq!(scene.answer(prompt).as_deref(), Some("end_turn"));
+        let origins: Vec<Value> = scene
+            .desk
+            .updates()
+            .map(|update| update["_meta"]["_claude/origin"]["kind"].clone())
+            .filter(|kind| !kind.is_null())
+            .collect();
+        assert_eq!(origins, [json!("task-notification")]);
+    });
+}
+
+/// 3.2: a command has no echo; its result is its own though an earlier prompt was taken back.
+#[test]
+fn given_a_prompt_that_was_taken_back_when_a_command_has_its_result_then_that_is_the_commands() {
+    each_way(|scene| {
+        scene.desk.host.takes_back = Some(true);
+        let first = scene.prompt("one");
+        scene.cancel();
+        assert_eq!(scene.answer(first).as_deref(), Some("cancelled"));
+        nothing_queued(scene);
+        let command = scene.prompt("/compact");
+        scene.says([result(json!({})), state("idle")]);
+        assert_eq!(scene.answer(command).as_deref(), Some("end_turn"));
+    });
+}
+
+/// 3.2: while the prompt may still come, a result without names is taken for its.
+#[test]
+fn given_a_prompt_that_may_still_come_when_a_result_names_nobody_then_the_command_waits() {
+    each_way(|scene| {
+        scene.desk.host.takes_back = Some(false);
+        scene.prompt("one");
+        scene.cancel();
+        let command = scene.prompt("/compact");
+        scene.says([aborted(json!({}))]);
+        assert_eq!(scene.answer(command), None);
+        scene.says([result(json!({})), state("idle")]);
+        assert_eq!(scene.answer(command).as_deref(), Some("end_turn"));
+    });
+}
+
+/// 3.2: begun, failed, told as cancelled: nothing is left that would take the next result.
+#[test]
+fn given_an_orphan_that_failed_when_the_next_prompt_has_its_result_then_it_is_answered() {
+    each_way(|scene| {
+        scene.desk.host.takes_back = Some(false);
+        scene.prompt("one");
+        scene.cancel();
+        let failed = json!({ "is_error": true, "subtype": "error_during_execution" });
+        scene.says([life(1, "started"), result(failed), life(1, "cancelled")]);
+        nothing_queued(scene);
+        let next = scene.prompt("/compact");
+        scene.says([result(json!({}))]);
+        assert_eq!(scene.answer(next).as_deref(), Some("end_turn"));
+    });
+}
+
+/// 3.2: many orphans share one result.
+#[test]
+fn given_many_orphans_when_one_result_ends_them_all_then_the_next_prompt_is_not_touched() {
+    each_way(|scene| {
+        scene.desk.host.takes_back = Some(false);
+        for text in ["one", "two", "three"] {
+            scene.prompt(text);
+        }
+        scene.cancel();
+        scene.says([life(1, "started"), life(2, "started"), life(3, "started")]);
+        scene.says([aborted(of(&[1, 2, 3]))]);
+        nothing_queued(scene);
+        let next = scene.prompt("four");
+        scene.says([requesting(&[4]), echo(4)]);
+        scene.says(answer_frames("msg_4", &["Fourth"]));
+        scene.says([done(4), state("idle")]);
+        assert_eq!(scene.answer(next).as_deref(), Some("end_turn"));
+        let told = scene.editor();
+        let shown = told.iter().filter(|it| it.starts_with("agent_message"));
+        assert_eq!(shown.count(), 1, "{told:?}");
+    });
+}
+
+/// 3.2: idle without a result fails the running turn; nothing is left waiting.
+#[test]
+fn given_no_result_when_the_process_goes_idle_then_the_prompt_fails_with_a_sentence() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        scene.says([state("idle")]);
+        let answer = scene.answer(prompt).expect("an answer");
+        assert!(answer.starts_with("error -32603"), "{answer}");
+        assert!(answer.contains("without a result"), "{answer}");
+        assert!(scene.log().contains(r#""errorKind":"no_result""#));
+    });
+}

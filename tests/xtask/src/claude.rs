@@ -1,0 +1,72 @@
+//! The real Claude Code behind the program, with a mock model on loopback and a home of its
+//! own: what an editor sees is compared with what was recorded (`tests/claude`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::run::{Failed, cargo, ensure_wasm_target, program, root};
+
+/// Proprietary and large: installed here, never part of the project.
+const PACKAGE: &str = "@anthropic-ai/claude-code";
+/// The version that the recordings were made with.
+const VERSION: &str = "2.1.318";
+
+/// Installs it below `target/claude` unless `--claude PATH` names one, and plays the
+/// scenarios that are named, or all.
+///
+/// # Errors
+/// When a part is missing, or an editor would see a difference that is not listed.
+pub fn run(rest: &[String]) -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    cargo(["build", "--release", "--locked", "--package", "host-runner"]).done()?;
+    let folder = root().join("target/claude");
+    let (claude, names) = match rest {
+        [flag, path, names @ ..] if flag == "--claude" => (PathBuf::from(path), names),
+        names => (installed(&folder)?, names),
+    };
+    warn_of_another_version(&claude)?;
+    program("node")
+        .args([root().join("tests/claude/run.mjs")])
+        .args([
+            "--agent".as_ref(),
+            root().join("target/release/host-runner").as_path(),
+        ])
+        .args(["--claude".as_ref(), claude.as_path()])
+        .args(["--runs".as_ref(), folder.join("runs").as_path()])
+        .args(names)
+        .done()
+}
+
+/// The executable, from npm.
+fn installed(folder: &Path) -> Result<PathBuf, Failed> {
+    let claude = folder.join("node_modules/.bin/claude");
+    if version(&claude).is_ok_and(|it| it == VERSION) {
+        return Ok(claude);
+    }
+    fs::create_dir_all(folder)?;
+    program("npm")
+        .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
+        .args([folder])
+        .args([format!("{PACKAGE}@{VERSION}")])
+        .done()?;
+    Ok(claude)
+}
+
+/// `2.1.318 (Claude Code)`, without the name.
+fn version(claude: &Path) -> Result<String, Failed> {
+    let output = program(claude).args(["--version"]).output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    Ok(printed
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned())
+}
+
+fn warn_of_another_version(claude: &Path) -> Result<(), Failed> {
+    let version = version(claude)?;
+    if version != VERSION {
+        println!("warning: this is Claude Code {version}, and the recordings are of {VERSION}");
+    }
+    Ok(())
+}
