@@ -56,11 +56,14 @@ fn given_a_live_session_when_loaded_then_its_process_does_not_speak_among_the_pa
     assert_eq!(world.result(prompt)["stopReason"], "end_turn");
 }
 
-/// Other servers or folders need another process; open prompts are answered.
+/// Other servers or folders need another process; open prompts are answered, the mode is kept.
 #[test]
 fn given_a_live_session_when_loaded_with_other_folders_then_its_process_is_replaced() {
     let mut world = World::plain();
     open(&mut world);
+    let mode = json!({ "sessionId": ID, "modeId": "acceptEdits" });
+    let set = world.request("session/set_mode", &mode);
+    world.result(set);
     let prompt = world.desk.prompt(ID, "one");
     world.settle();
     let params = json!({ "sessionId": ID, "cwd": CWD, "mcpServers": [],
@@ -71,6 +74,7 @@ fn given_a_live_session_when_loaded_with_other_folders_then_its_process_is_repla
     assert_eq!(world.desk.host.started.len(), 2);
     assert!(world.started_with(1, "--add-dir=/srv/more"));
     assert!(world.started_with(1, &format!("--resume={ID}")));
+    assert!(world.started_with(1, "--permission-mode=acceptEdits"));
     assert_eq!(world.desk.channels().len(), 1);
     let next = world.desk.prompt(ID, "two");
     world.settle();

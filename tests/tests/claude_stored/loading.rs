@@ -26,7 +26,15 @@ fn given_a_stored_session_when_resumed_then_nothing_is_shown_and_prompts_go_on()
     each_way(|world| {
         world.recorded();
         let resume = world.resume(ID);
-        assert_eq!(world.result(resume), json!({}));
+        // The options, as `session/new` gives them; then what a prompt may begin with.
+        let result = world.result(resume);
+        assert_eq!(result["modes"]["currentModeId"], "default");
+        assert_eq!(result["configOptions"][0]["id"], "mode");
+        let kinds: Vec<Value> = world.got()[1..]
+            .iter()
+            .map(|it| it["params"]["update"]["sessionUpdate"].clone())
+            .collect();
+        assert_eq!(kinds, [Value::Null, json!("available_commands_update")]);
         assert_eq!(world.shown(), Vec::<Value>::new());
         assert_eq!(world.desk.host.started.len(), 1);
         assert!(world.started_with(0, &format!("--resume={ID}")));
@@ -131,12 +139,12 @@ fn given_a_folder_behind_a_link_when_loaded_then_the_real_one_counts() {
 /// Section 4: the mode of the resumed transcript; everything is never allowed again unasked.
 #[test]
 fn given_a_mode_in_the_transcript_when_resumed_then_the_process_starts_in_it() {
-    for (last, mode) in [("plan", "plan"), ("bypassPermissions", "default")] {
+    for (last, mode) in [("plan", "plan"), ("bypassPermissions", "auto")] {
         let mut world = World::plain();
         let row = prompt_row("One").replace("\"default\"", &format!("\"{last}\""));
         world.stored(OTHER, &format!("{}{row}", prompt_row("Before")));
         let resume = world.resume(OTHER);
-        world.result(resume);
+        assert_eq!(world.result(resume)["modes"]["currentModeId"], mode);
         assert!(
             world.started_with(0, &format!("--permission-mode={mode}")),
             "{last}"

@@ -152,7 +152,7 @@ impl World {
             .collect()
     }
 
-    /// What was shown, but for figures.
+    /// What was shown, but for figures and what a prompt may begin with.
     pub fn shown(&self) -> Vec<Value> {
         let updates = self
             .got()
@@ -161,6 +161,7 @@ impl World {
         updates
             .map(|it| it["params"]["update"].clone())
             .filter(|it| it["sessionUpdate"] != "usage_update")
+            .filter(|it| it["sessionUpdate"] != "available_commands_update")
             .collect()
     }
 

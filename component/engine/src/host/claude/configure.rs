@@ -58,7 +58,12 @@ impl Session {
     pub(super) fn settings(&mut self, cx: &mut Cx<'_, '_>, answer: Option<&RawValue>) {
         let settings: Settings<'_> = part(answer);
         let greeting: Greeting = part(self.greeting.as_deref());
-        let (panel, mode) = Panel::new(greeting, &settings, &self.environment);
+        let (panel, mode) = Panel::new(
+            greeting,
+            &settings,
+            &self.environment,
+            self.before.as_deref(),
+        );
         self.greeting = None;
         self.panel = Some(panel);
         match mode {

@@ -73,8 +73,8 @@ impl Session {
                 cwd: self.cwd.clone(),
                 about: None,
             });
+            self.tell_commands(cx);
         }
-        self.tell_commands(cx);
         self.ask_context(cx);
     }
 }

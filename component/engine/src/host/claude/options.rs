@@ -116,12 +116,13 @@ fn switch(name: &str, on: bool) -> Object {
 }
 
 impl Panel {
-    /// What the greeting and the settings say; and the mode to change to before anything
-    /// else, if the process is in another one.
+    /// What the greeting and the settings say, and in which mode a session of before was; and
+    /// the mode to change to before anything else, if the process is in another one.
     pub fn new(
         greeting: Greeting,
         settings: &Settings<'_>,
         environment: &Environment,
+        before: Option<&str>,
     ) -> (Panel, Option<String>) {
         let applied = settings.applied();
         let only = settings.models().or_else(|| environment.models());
@@ -174,10 +175,17 @@ impl Panel {
         if let Some(agent) = settings.agent().filter(|agent| panel.has_agent(agent)) {
             panel.agent = agent;
         }
-        let first = modes.first(settings.mode().as_deref(), panel.able());
+        let before = before.filter(|mode| modes.allows(mode)).map(String::from);
+        let chosen = before.or_else(|| settings.mode());
+        let first = modes.first(chosen.as_deref(), panel.able());
         panel.unable = first.instead;
         let mode = (first.mode != panel.mode).then_some(first.mode);
         (panel, mode)
+    }
+
+    /// How permissions are asked for.
+    pub fn mode(&self) -> &str {
+        &self.mode
     }
 
     /// What of the modes may be chosen.

@@ -84,6 +84,8 @@ pub struct Session {
     setup: Setup,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
+    /// How permissions were asked for in it before.
+    pub(super) before: Option<String>,
 }
 
 /// How far the process is.
@@ -222,6 +224,7 @@ impl Session {
             titled: false,
             setup,
             again: true,
+            before: mode,
         }
     }
 
@@ -263,6 +266,11 @@ impl Session {
             && servers(&self.setup) == servers(setup)
     }
 
+    /// How permissions are asked for now.
+    pub fn mode(&self) -> Option<&str> {
+        self.panel.as_ref().map(Panel::mode)
+    }
+
     /// What was shown of it before it was taken up again.
     pub fn remembers(&mut self, cards: Cards) {
         self.cards = cards;
@@ -278,6 +286,7 @@ impl Session {
                 options: self.panel.as_ref().map(Panel::options),
             },
         );
+        self.tell_commands(cx);
     }
 
     /// Whether nothing is left to do.

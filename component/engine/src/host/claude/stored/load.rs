@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::super::cards::Setting;
+use super::super::modes::BYPASS;
 use super::super::session::{Again, Session};
 use super::super::{Claude, failure};
 use super::glance::Glance;
@@ -25,9 +26,6 @@ use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
 use crate::limits;
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
-
-/// The mode that nobody gets back without asking for it.
-const BYPASS: &str = "bypassPermissions";
 
 /// A load under way.
 #[derive(Debug, Serialize, Deserialize)]
@@ -232,8 +230,9 @@ impl Claude {
                 load.step = Step::Running { channel, live };
             }
             (Some(session), Some(old)) => {
+                let mode = session.mode().filter(|mode| *mode != BYPASS);
+                let mode = mode.map(String::from).or(found.mode);
                 session.close(cx, None);
-                let mode = found.mode;
                 load.step = Step::Leaving { old, stored, mode };
             }
             _ => self.start_load(cx, &mut load, stored, found.mode),
