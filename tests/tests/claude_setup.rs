@@ -100,7 +100,7 @@ fn given_settings_when_a_session_is_made_then_the_first_mode_is_theirs_if_it_can
     for (effective, sources, able, root, mode, warned) in rows {
         let mut config = config();
         if root {
-            config["host"]["environment"] = json!({ "AIRLOCK_ROOT": "set" });
+            config["host"]["environment"] = json!({ "AIRLOCK_IS_ROOT": "set" });
         }
         let mut scene = Scene::plain();
         scene.desk = Desk::with_config(ScriptedCli::default(), &config);

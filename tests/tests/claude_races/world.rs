@@ -294,8 +294,9 @@ impl<'a> World<'a> {
         self.scene.settle();
         let answer = self.scene.desk.host.answers.last();
         let behavior = answer.map(|it| it["response"]["behavior"].clone());
-        let wanted = if self.void { "deny" } else { "allow" };
-        self.must(behavior == Some(json!(wanted)), &format!("{behavior:?}"));
+        // A question of stopped work is answered with a refusal or an error, never with a yes.
+        let allowed = behavior == Some(json!("allow"));
+        self.must(allowed != self.void, &format!("{behavior:?}"));
     }
 
     fn cancel(&mut self) {
