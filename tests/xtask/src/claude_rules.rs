@@ -36,10 +36,10 @@ pub const TABLE: &[Mutation] = &[
     },
     Mutation {
         rule: "W3: a cancelled turn is over after 30 s",
-        file: "component/engine/src/host/claude/session.rs",
+        file: "component/engine/src/host/claude/leaving.rs",
         from: "                let settled = self.turns.backstop(&turn);\n",
         to: "                let settled = Vec::new();\n",
-        tests: &["claude_goldens"],
+        tests: &["claude_process"],
     },
     Mutation {
         rule: "W4: the next prompt's echo closes the window",
