@@ -58,7 +58,7 @@ fn given_a_live_session_when_deleted_then_its_process_ends_first() {
 fn given_a_folder_that_cannot_be_looked_through_when_deleted_then_the_session_stays() {
     let mut world = World::plain();
     world.recorded();
-    let inside = format!("{PROJECTS}");
+    let inside = PROJECTS.to_owned();
     let refusal = FileRefusal::Error("EACCES".to_owned());
     world.desk.files.refused.insert(inside, refusal);
     let delete = world.request("session/delete", &json!({ "sessionId": ID }));
