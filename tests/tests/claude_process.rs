@@ -1,7 +1,7 @@
 //! The process from its start to its end, however it ends, and what of the editor's waits for
 //! it: each request has one answer (Claude adapter, sections 7 and 2.1; the issue's section 6).
 
-use airlock_engine::{HostArrival, HostRefusal};
+use airlock_engine::{Effect, HostArrival, HostDeparture, HostRefusal};
 use airlock_tests::scripted_cli::words::{
     NEW, aborted, can_use_tool, done, life, of, result, state, text,
 };
@@ -352,23 +352,30 @@ fn given_an_interrupted_turn_when_nobody_cancelled_then_it_is_told_as_cancelled(
     });
 }
 
-/// The issue, section 6: the editor leaves while a permission is open.
+/// The issue, section 6: the editor leaves while a permission is open. Everybody is answered
+/// at once; the process is asked to end, and the embedder sees to it that it does.
 #[test]
-fn given_an_open_permission_when_the_editor_leaves_then_everything_ends_in_time() {
+fn given_an_open_permission_when_the_editor_leaves_then_all_is_answered_and_the_process_told() {
     for obedient in [true, false] {
         let mut scene = Scene::plain();
         scene.begin();
-        scene.working("Working");
+        let prompt = scene.working("Working");
         scene.says([can_use_tool("q1", "toolu_1", json!({}))]);
         assert_eq!(scene.desk.asking().len(), 1);
         scene.desk.host.obedient = obedient;
         scene.desk.hang_up();
         scene.settle();
-        // Everybody has an answer, so nobody waits for a process that does not leave when
-        // asked: the embedder ends it.
+        assert_eq!(scene.answer(prompt).as_deref(), Some("cancelled"));
         assert_eq!(scene.desk.done, Some(0), "{}", scene.log());
         assert_eq!(scene.desk.unanswered(), NOTHING);
         assert!(scene.desk.finished());
+        let effects = scene.desk.calls.iter().flat_map(|call| &call.effects);
+        let told = effects.filter_map(|effect| match effect {
+            Effect::Host(_, it @ (HostDeparture::Terminate | HostDeparture::Finish)) => Some(it),
+            _ => None,
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(told, [&HostDeparture::Terminate, &HostDeparture::Finish]);
     }
 }
 
