@@ -192,7 +192,7 @@ impl Editor {
 
     /// The most resident memory of the program so far, in bytes.
     pub fn highest_memory(&self) -> u64 {
-        let status = format!("/proc/{}/status", self.child.id());
+        let status = format!("/proc/{}/status", self.pid());
         let status = std::fs::read_to_string(status).expect("it runs");
         let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"));
         let kibibytes = line.and_then(|it| it.trim().strip_suffix(" kB"));
@@ -245,7 +245,7 @@ impl Editor {
     /// Closes stdin and waits for the end: its exit code, or none if it had to be killed.
     pub fn end(&mut self) -> Option<i32> {
         self.stdin = None;
-        let pid = self.child.id();
+        let pid = self.pid();
         let (told, ended) = channel::<()>();
         // Kills a program that breaks the promise, so that `wait` comes back.
         let guard = thread::spawn(move || {
