@@ -71,16 +71,13 @@ impl Host {
             // What only panels show: a Host may have none of it.
             _ => Value::Null,
         };
-        let answer = if result.is_null() {
-            json!({ "ok": false, "error": { "code": "operation_unavailable", "message": "" } })
+        let (requested, operation) = (&asked["requestId"], &asked["operation"]);
+        let reply = if result.is_null() {
+            json!({ "requestId": requested, "operation": operation, "ok": false,
+                    "error": { "code": "operation_unavailable", "message": "" } })
         } else {
-            json!({ "ok": true, "result": result })
+            json!({ "requestId": requested, "operation": operation, "ok": true, "result": result })
         };
-        let mut reply = json!({ "requestId": asked["requestId"], "operation": asked["operation"] });
-        reply
-            .as_object_mut()
-            .zip(answer.as_object())
-            .map(|(reply, answer)| reply.extend(answer.clone()));
         before.push(reply);
         Ok(lines(before))
     }

@@ -25,8 +25,8 @@ const TABLE: &[Mutation] = &[
     Mutation {
         rule: "prefix rule: text that was shown is never rewritten",
         file: "component/engine/src/projection/message.rs",
-        from: ".strip_prefix(self.shown.text.as_str())\n            .ok_or(Failure::UnsupportedStreamRevision)?",
-        to: ".get(self.shown.text.len()..)\n            .unwrap_or_default()",
+        from: "rest.strip_prefix(self.text.as_str())",
+        to: "Some(rest.get(self.text.len()..).unwrap_or_default())",
         tests: &["turn_end"],
     },
     Mutation {
