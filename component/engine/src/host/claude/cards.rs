@@ -3,7 +3,7 @@
 //! Holds what is open; touches nothing else. A call is begun by its stream, called by the
 //! consolidated message (or both, or the second alone), perhaps asked about, and ended by its
 //! result; a hook tells what the tool answered, and may be late. Each family of tools has its
-//! look in [`super::tools`].
+//! look in `tools`.
 //!
 //! Invariant: the first report of a call carries all of the card, a later one only what is
 //! new; what is kept has bounds, whatever the CLI sends.
