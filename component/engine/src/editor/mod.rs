@@ -17,7 +17,7 @@ use crate::config::Agent;
 use crate::effect::Level;
 pub use crate::host::Client;
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
-use crate::host::{Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
+use crate::host::{Extras, Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -182,7 +182,10 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        let result = v1::answers::initialize(agent, self.habits, &self.extension);
+        if !self.habits.extras {
+            self.client.extras = Extras::default();
+        }
+        let result = v1::answers::initialize(agent, self.habits, &self.extension, self.client);
         self.answer(core, ticket, &result);
     }
 

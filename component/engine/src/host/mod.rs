@@ -239,6 +239,9 @@ pub struct Habits {
     pub switches: bool,
     /// What an answer says of the options is not told again besides.
     pub terse: bool,
+    /// It tells what an editor can be told beyond ACP ([`Extras`]).
+    #[serde(default)]
+    pub extras: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -256,6 +259,7 @@ pub struct Setup {
 
 /// What an editor can do besides what every editor can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Client {
     /// It shows forms (`elicitation.form`).
     pub forms: bool,
@@ -267,6 +271,60 @@ pub struct Client {
     pub terminals: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
     pub terminal_deltas: bool,
+    /// It shows notices (`session.notices`).
+    #[serde(default)]
+    pub notices: bool,
+    /// It shows that a context is made smaller (`session.compaction`).
+    #[serde(default)]
+    pub compactions: bool,
+    /// It shows plans as documents (`plan`).
+    #[serde(default)]
+    pub plans: bool,
+    /// It shows child sessions (`subagents`).
+    #[serde(default)]
+    pub subagents: bool,
+    /// It shows all that subagents say (`_meta["subagent-transcript"]`).
+    #[serde(default)]
+    pub transcripts: bool,
+    /// What it and we agreed on beyond ACP.
+    #[serde(default)]
+    pub extras: Extras,
+}
+
+/// What an editor and we agreed on beyond ACP. All of it is off, unless `on`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Extras {
+    /// Anything at all: it is told what changed and nothing twice, and gets what has no
+    /// words in ACP.
+    pub on: bool,
+    /// It shows changes of files as patches.
+    pub patches: bool,
+    /// It shows what a tool is called with by itself: no copy of that stands on the card.
+    pub shows_input: bool,
+    /// It shows failures of a session as records.
+    pub failures: bool,
+    /// It marks the recommended value of an option: no row stands for that.
+    pub recommended: bool,
+    /// It shows work in the background.
+    pub tasks: bool,
+    /// It asks which files a prompt changed.
+    pub file_reports: bool,
+    /// It shows subagents as sessions.
+    pub children: bool,
+    /// It opens the file of a plan by itself.
+    pub plan_files: bool,
+    /// It gives instructions of the user's.
+    pub instructions: bool,
+    /// A prompt is over though subagents run on in the background.
+    pub background: bool,
+    /// It wants to know where the past ends.
+    pub replay_end: bool,
+    /// It keeps an index of sessions.
+    pub index: bool,
+    /// It asks about many sessions at once.
+    pub batches: bool,
 }
 
 /// An MCP server that the editor wants.

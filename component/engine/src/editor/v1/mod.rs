@@ -1,5 +1,6 @@
 //! ACP v1: requests in, answers and updates out.
 
+mod air;
 pub mod answers;
 mod blocks;
 pub mod capabilities;

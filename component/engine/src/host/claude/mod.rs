@@ -68,6 +68,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: true,
     terse: true,
+    extras: true,
 };
 
 /// What the module waits for.
