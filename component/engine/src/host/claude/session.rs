@@ -209,11 +209,7 @@ impl Session {
             texts: Texts::default(),
             meter: Meter::default(),
             permissions: Permissions::default(),
-            cards: Cards::new(Setting {
-                cwd: setup.cwd.clone(),
-                terminals: setup.client.terminals,
-                terminal_deltas: setup.client.terminal_deltas,
-            }),
+            cards: Cards::new(Setting::of(&setup, false)),
             tasks: BTreeMap::new(),
             spent: BTreeMap::new(),
             api_error: None,
@@ -274,6 +270,7 @@ impl Session {
     /// What was shown of it before it was taken up again.
     pub fn remembers(&mut self, cards: Cards) {
         self.cards = cards;
+        self.cards.go_on();
     }
 
     /// It is there again, and what was before has been shown.
