@@ -18,6 +18,7 @@ use super::commands::Commands;
 use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::more::Beyond;
 use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
@@ -81,7 +82,9 @@ pub struct Session {
     pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
     /// Where it works, and with what.
-    setup: Setup,
+    pub(super) setup: Setup,
+    /// What is kept for editors that are shown more.
+    pub(super) more: Beyond,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -219,6 +222,7 @@ impl Session {
             backstops: BTreeMap::new(),
             titled: false,
             setup,
+            more: Beyond::default(),
             again: true,
             before: mode,
         }
@@ -375,21 +379,17 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
-                self.title(cx, &prompt::words(&content.blocks));
+                let words = prompt::words(&content.blocks);
+                self.goal_asked(cx, &turn_id, &words);
+                self.title(cx, &words);
                 return;
             }
             (Stage::Live, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
-        let outcome = Outcome::Broken { failure };
-        self.tell(
-            cx,
-            Fact::Settled {
-                turn_id: &turn_id,
-                outcome,
-            },
-        );
+        self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
 
     /// Asks for a name, once.
@@ -414,7 +414,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
-        self.compacted(cx, false);
+        self.compaction_stopped(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             if !self.backstops.contains_key(&turn) {
@@ -479,13 +479,8 @@ impl Session {
                     failure: failure::no_result(),
                 },
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            let spent = result.and_then(|(_, spent)| spent.clone());
+            self.ended(cx, &uuid, outcome, spent);
         }
     }
 
