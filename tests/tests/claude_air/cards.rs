@@ -370,3 +370,24 @@ fn given_the_same_todos_twice_when_told_then_air_gets_them_once() {
     with(&air(), |scene| assert_eq!(play(scene), 1));
     plainly(|scene| assert_eq!(play(scene), 2));
 }
+
+/// Keys `nonExecutionKind`, `userFeedback`: for every client.
+#[test]
+fn given_calls_that_did_not_run_when_their_results_come_then_the_reason_is_told() {
+    let refused = |scene: &mut airlock_tests::scripted_cli::Scene| {
+        scene.says([calls("t", "Other", &json!({ "a": 1 }))]);
+        scene.desk.take();
+        let mut result = words::tool_result("t", "no");
+        result["message"]["content"][0]["is_error"] = json!(true);
+        let about = json!([{ "id": "t", "non_execution_kind": "user-rejected",
+                             "user_feedback": "not now" }]);
+        scene.says([words::with(result, json!({ "tool_result_meta": about }))]);
+        updates(scene).pop().unwrap()["_meta"]["claudeCode"].clone()
+    };
+    let reason = json!({ "nonExecutionKind": "user-rejected", "userFeedback": "not now" });
+    with(&air(), |scene| assert_eq!(refused(scene), reason));
+    plainly(|scene| {
+        let named = words::with(json!({ "toolName": "Other" }), reason.clone());
+        assert_eq!(refused(scene), named);
+    });
+}
