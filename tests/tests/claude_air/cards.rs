@@ -20,7 +20,8 @@ fn given_a_command_when_it_streams_and_ends_then_each_update_has_what_is_new() {
     with(&air(), |scene| {
         let pieces = [
             r#"{"command":"ls","descr"#,
-            r#"iption":"List","timeout":9}"#,
+            r#"iption":"List","tim"#,
+            r#"eout":9}"#,
         ];
         streams(scene, "t", "Bash", &pieces);
         let printed = json!({ "stdout": "one", "stderr": "", "interrupted": false });
