@@ -60,9 +60,16 @@ fn given_a_tool_when_air_is_asked_then_the_request_is_small_and_says_how_to_show
     });
 }
 
-/// Permission presentation: a plan has a heading of its own.
+/// Permission presentation: a plan has a heading of its own, and so has an address.
 #[test]
 fn given_a_plan_when_air_is_asked_then_the_heading_asks_whether_it_is_ready() {
+    with(&air(), |scene| {
+        let input = json!({ "host": "example.test" });
+        let asked = asks(scene, "SandboxNetworkAccess", &input, json!({}));
+        assert_eq!(asked["toolCall"]["title"], "example.test");
+        let permission = json!({ "version": 1, "title": "example.test" });
+        assert_eq!(asked["_meta"], keys(json!({ "permission": permission })));
+    });
     with(&air(), |scene| {
         let asked = asks(
             scene,

@@ -380,7 +380,7 @@ fn given_a_goal_when_the_process_tells_how_it_stands_then_the_newest_is_told() {
     let state = |objective: &str, iterations: u64| {
         let goal = json!({ "condition": objective, "iterations": iterations, "set_at": 17,
                            "last_reason": "Tests", "tokens_at_start": 1 });
-        json!({ "type": "active_goal", "goal": goal })
+        json!({ "type": "active_goal", "value": goal })
     };
     let told = |scene: &mut Scene| -> Vec<Value> {
         let all = updates(scene).into_iter();
@@ -398,7 +398,7 @@ fn given_a_goal_when_the_process_tells_how_it_stands_then_the_newest_is_told() {
         let one = json!({ "iterations": 1, "lastReason": "Tests", "createdAt": 17 });
         let two = json!({ "iterations": 2, "lastReason": "Tests", "createdAt": 17 });
         assert_eq!(told(scene), [active("New", one), active("New", two)]);
-        scene.says([json!({ "type": "active_goal", "goal": null })]);
+        scene.says([json!({ "type": "active_goal", "value": null })]);
         assert_eq!(told(scene), [Value::Null]);
     });
     plainly(|scene| {

@@ -315,9 +315,11 @@ impl Cards {
         let names = asked
             .mcp_server
             .map(|server| object! { "mcpServer": server });
+        let host = Fields::of(input).some("host");
+        let host = host.filter(|_| name == "SandboxNetworkAccess");
         Report {
             id: id.to_owned(),
-            title: news.title,
+            title: host.or(news.title),
             places: (!places.is_empty()).then_some(places),
             raw_input: Some(self::input(name, input, extras)),
             meta: names.map(|names| object! { "claudeCode": names }),
