@@ -1,10 +1,12 @@
 //! ACP v1: requests in, answers and updates out.
 
+mod air;
 pub mod answers;
 mod blocks;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
+pub mod more;
 pub mod options;
 mod prompt;
 pub mod questions;

@@ -5,7 +5,8 @@
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
-//! contexts (`compaction`), sessions of before (`stored`).
+//! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
+//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
@@ -19,15 +20,21 @@ mod control;
 mod environment;
 mod failure;
 mod frames;
+mod goals;
 mod greeting;
 mod labels;
 mod leaving;
 mod models;
 mod modes;
+mod more;
 mod options;
 mod permissions;
+mod previews;
 mod prompt;
 mod questions;
+mod recommended;
+mod records;
+mod reports;
 mod session;
 mod settings;
 mod spawn;
@@ -50,7 +57,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
 use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
-use crate::input::{Channel, HostArrival};
+use crate::input::{Channel, FileArrival, Handle, HostArrival};
 
 use environment::Environment;
 use session::Session;
@@ -68,6 +75,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: true,
     terse: true,
+    extras: true,
 };
 
 /// What the module waits for.
@@ -81,6 +89,8 @@ pub enum Due {
     Setting(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
+    /// The files that a prompt changed are told in time.
+    Files { channel: Channel, turn: String },
 }
 
 /// The module.
@@ -197,6 +207,22 @@ impl Claude {
         self.sweep(cx);
     }
 
+    /// An answer about a file that a session shows a change of.
+    pub fn preview_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        channel: Channel,
+        number: u64,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        match self.sessions.get_mut(&channel) {
+            Some(session) => session.preview_file(cx, number, handle, arrival),
+            None => cx.core.file_close(handle),
+        }
+        self.sweep(cx);
+    }
+
     /// A line of this process trapped: it is left out, the rest goes on.
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>, channel: Channel) {
         if let Some(session) = self.sessions.get_mut(&channel) {
@@ -210,6 +236,7 @@ impl Claude {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
         | Due::Setting(channel)
+        | Due::Files { channel, .. }
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);

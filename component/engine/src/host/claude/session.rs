@@ -18,6 +18,7 @@ use super::commands::Commands;
 use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::more::Beyond;
 use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
@@ -81,7 +82,9 @@ pub struct Session {
     pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
     /// Where it works, and with what.
-    setup: Setup,
+    pub(super) setup: Setup,
+    /// What is kept for editors that are shown more.
+    pub(super) more: Beyond,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -209,11 +212,7 @@ impl Session {
             texts: Texts::default(),
             meter: Meter::default(),
             permissions: Permissions::default(),
-            cards: Cards::new(Setting {
-                cwd: setup.cwd.clone(),
-                terminals: setup.client.terminals,
-                terminal_deltas: setup.client.terminal_deltas,
-            }),
+            cards: Cards::new(Setting::of(&setup, false)),
             tasks: BTreeMap::new(),
             spent: BTreeMap::new(),
             api_error: None,
@@ -223,6 +222,7 @@ impl Session {
             backstops: BTreeMap::new(),
             titled: false,
             setup,
+            more: Beyond::default(),
             again: true,
             before: mode,
         }
@@ -263,6 +263,7 @@ impl Session {
         self.is_live()
             && self.setup.cwd == setup.cwd
             && self.setup.folders == setup.folders
+            && self.setup.custom == setup.custom
             && servers(&self.setup) == servers(setup)
     }
 
@@ -274,6 +275,7 @@ impl Session {
     /// What was shown of it before it was taken up again.
     pub fn remembers(&mut self, cards: Cards) {
         self.cards = cards;
+        self.cards.go_on();
     }
 
     /// It is there again, and what was before has been shown.
@@ -378,21 +380,17 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
-                self.title(cx, &prompt::words(&content.blocks));
+                let words = prompt::words(&content.blocks);
+                self.goal_asked(cx, &turn_id, &words);
+                self.title(cx, &words);
                 return;
             }
             (Stage::Live, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
-        let outcome = Outcome::Broken { failure };
-        self.tell(
-            cx,
-            Fact::Settled {
-                turn_id: &turn_id,
-                outcome,
-            },
-        );
+        self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
 
     /// Asks for a name, once.
@@ -417,7 +415,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
-        self.compacted(cx, false);
+        self.compaction_stopped(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             if !self.backstops.contains_key(&turn) {
@@ -482,13 +480,8 @@ impl Session {
                     failure: failure::no_result(),
                 },
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            let spent = result.and_then(|(_, spent)| spent.clone());
+            self.ended(cx, &uuid, outcome, spent);
         }
     }
 
