@@ -227,6 +227,8 @@ pub const CLAUDE_STREAMED_INPUT: u64 = 64 << 10;
 pub const CLAUDE_STREAMS: u64 = 64;
 /// Calls of a session that are open at once (decision); one more closes the oldest.
 pub const CLAUDE_OPEN_CALLS: u64 = 4_096;
+/// Tasks that are remembered after their end: output of a subagent may be late (decision).
+pub const CLAUDE_ENDED_TASKS: u64 = 256;
 /// Calls that are remembered after their end, since a hook may be late (decision).
 pub const CLAUDE_ENDED_CALLS: u64 = 256;
 /// Tasks of a session's plan (decision); one more drops the oldest that is done.

@@ -16,8 +16,9 @@ use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
 pub use crate::host::Client;
+use crate::host::aside::{Subagent, Task};
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
-use crate::host::{Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
+use crate::host::{Extras, Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -59,6 +60,8 @@ pub enum Ask {
     Close { session_id: String },
     /// `session/delete`.
     Delete { session_id: String },
+    /// `_session/async_task/stop`: stop a task in the background.
+    StopTask { session_id: String, task: String },
     /// `session/set_config_option` and `session/set_mode`.
     Configure {
         session_id: String,
@@ -182,7 +185,10 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        let result = v1::answers::initialize(agent, self.habits, &self.extension);
+        if !self.habits.extras {
+            self.client.extras = Extras::default();
+        }
+        let result = v1::answers::initialize(agent, self.habits, &self.extension, self.client);
         self.answer(core, ticket, &result);
     }
 
@@ -279,6 +285,30 @@ impl Editor {
     /// Tells the steps of the work.
     pub fn plan(&mut self, core: &mut Core<'_>, session_id: &str, entries: &[PlanEntry]) {
         self.send(core, |out| v1::answers::plan(session_id, entries, out));
+    }
+
+    /// Tells something of a subagent that is a session.
+    pub fn subagent(&mut self, core: &mut Core<'_>, session_id: &str, subagent: &Subagent<'_>) {
+        let Client {
+            subagents,
+            switches,
+            ..
+        } = self.client;
+        self.send(core, |out| {
+            v1::aside::subagent(session_id, subagent, subagents, switches, out)
+        });
+    }
+
+    /// Tells something of a task in the background.
+    pub fn task(&mut self, core: &mut Core<'_>, session_id: &str, task: &Task<'_>) {
+        self.send(core, |out| {
+            v1::aside::task(session_id, task.id, &task.news, out)
+        });
+    }
+
+    /// Answers `_session/async_task/stop`.
+    pub fn task_stopped(&mut self, core: &mut Core<'_>, ticket: Ticket, stopped: bool) {
+        self.answer(core, ticket, &v1::answers::task_stopped(stopped));
     }
 
     /// Tells how full the context is.

@@ -1,6 +1,7 @@
 //! The Host side. A Host module turns its wire into facts and takes commands; nothing
 //! else crosses. No ACP version is known here.
 
+pub mod aside;
 pub mod claude;
 pub mod dialog;
 pub mod maka;
@@ -96,6 +97,14 @@ pub enum Command {
     /// Delete a session for good, whoever made it. Answered with [`Fact::Deleted`], also when
     /// there is none, or [`Fact::Refused`].
     Delete { ticket: Ticket, session_id: String },
+    /// Stop a subagent of any session, by the id of its own session; nothing else of it.
+    StopSubagent { id: String },
+    /// Stop a task in the background. Answered with [`Fact::TaskStopped`].
+    StopTask {
+        session: SessionKey,
+        ticket: Ticket,
+        task: String,
+    },
     /// The editor is slow: let go of the session's feed until [`Command::Resume`].
     Pause { session: SessionKey },
     /// The editor reads again.
@@ -173,6 +182,14 @@ pub enum Fact<'a> {
     },
     /// What is new on a tool's card. Shown whether a turn runs or not.
     Card(Box<Report>),
+    /// Something of a subagent that is a session of its own.
+    Subagent(aside::Subagent<'a>),
+    /// Something in such a subagent's session: what is said, or a card.
+    Inside { id: &'a str, fact: Box<Fact<'a>> },
+    /// Something of a task in the background.
+    Task(aside::Task<'a>),
+    /// Whether a task was there to be stopped.
+    TaskStopped { ticket: Ticket, stopped: bool },
     /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
     /// [`Fact::Withdrawn`] comes first.
     Asks { dialog: Dialog },
@@ -239,6 +256,9 @@ pub struct Habits {
     pub switches: bool,
     /// What an answer says of the options is not told again besides.
     pub terse: bool,
+    /// It tells what an editor can be told beyond ACP ([`Extras`]).
+    #[serde(default)]
+    pub extras: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -256,6 +276,7 @@ pub struct Setup {
 
 /// What an editor can do besides what every editor can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Client {
     /// It shows forms (`elicitation.form`).
     pub forms: bool,
@@ -267,6 +288,60 @@ pub struct Client {
     pub terminals: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
     pub terminal_deltas: bool,
+    /// It shows notices (`session.notices`).
+    #[serde(default)]
+    pub notices: bool,
+    /// It shows that a context is made smaller (`session.compaction`).
+    #[serde(default)]
+    pub compactions: bool,
+    /// It shows plans as documents (`plan`).
+    #[serde(default)]
+    pub plans: bool,
+    /// It shows child sessions (`subagents`).
+    #[serde(default)]
+    pub subagents: bool,
+    /// It shows all that subagents say (`_meta["subagent-transcript"]`).
+    #[serde(default)]
+    pub transcripts: bool,
+    /// What it and we agreed on beyond ACP.
+    #[serde(default)]
+    pub extras: Extras,
+}
+
+/// What an editor and we agreed on beyond ACP. All of it is off, unless `on`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Extras {
+    /// Anything at all: it is told what changed and nothing twice, and gets what has no
+    /// words in ACP.
+    pub on: bool,
+    /// It shows changes of files as patches.
+    pub patches: bool,
+    /// It shows what a tool is called with by itself: no copy of that stands on the card.
+    pub shows_input: bool,
+    /// It shows failures of a session as records.
+    pub failures: bool,
+    /// It marks the recommended value of an option: no row stands for that.
+    pub recommended: bool,
+    /// It shows work in the background.
+    pub tasks: bool,
+    /// It asks which files a prompt changed.
+    pub file_reports: bool,
+    /// It shows subagents as sessions.
+    pub children: bool,
+    /// It opens the file of a plan by itself.
+    pub plan_files: bool,
+    /// It gives instructions of the user's.
+    pub instructions: bool,
+    /// A prompt is over though subagents run on in the background.
+    pub background: bool,
+    /// It wants to know where the past ends.
+    pub replay_end: bool,
+    /// It keeps an index of sessions.
+    pub index: bool,
+    /// It asks about many sessions at once.
+    pub batches: bool,
 }
 
 /// An MCP server that the editor wants.

@@ -8,13 +8,13 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
 use crate::editor::{Steered, StopReason};
-use crate::host::{Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
+use crate::host::{Client, Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
 use crate::session::options::Options;
 
-use super::options;
+use super::{air, options};
 
 /// An empty list.
 const NONE: [u8; 0] = [];
@@ -24,7 +24,12 @@ pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
 /// `extension` is the name under which the Host says what the protocol has no words for.
-pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValue> {
+pub fn initialize(
+    agent: &Agent,
+    habits: Habits,
+    extension: &str,
+    client: Client,
+) -> Box<RawValue> {
     let mut capabilities = object! {
         "loadSession": habits.history,
         "promptCapabilities": object! { "image": true, "embeddedContext": true },
@@ -48,13 +53,21 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValu
     if habits.folders {
         session.set("additionalDirectories", &object! {});
     }
+    if client.extras.on {
+        session.set("subagents", &object! {});
+    }
     capabilities.set("sessionCapabilities", &session);
+    let mut meta = Object::new();
+    if client.extras.on {
+        air::add(&mut meta, air::offer());
+    }
+    meta.set("steering", &object! { "supported": true });
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": capabilities,
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
-        "_meta": object! { "steering": object! { "supported": true } },
+        "_meta": meta,
     })
 }
 
@@ -138,6 +151,11 @@ pub fn steered(steered: Steered) -> Box<RawValue> {
         Steered::NewTurn => object! { "outcome": "startedNewTurn" },
         Steered::NoTurn => object! { "outcome": "promptRequired", "reason": "noRunningTurn" },
     })
+}
+
+/// Result of `_session/async_task/stop`.
+pub fn task_stopped(stopped: bool) -> Box<RawValue> {
+    raw(&object! { "stopped": stopped })
 }
 
 /// Result of methods that only say yes.

@@ -1,6 +1,8 @@
 //! ACP v1: requests in, answers and updates out.
 
+mod air;
 pub mod answers;
+pub mod aside;
 mod blocks;
 pub mod capabilities;
 pub mod decode;

@@ -116,7 +116,7 @@ fn notification(session_id: &str, update: Object, out: &mut Vec<u8>) {
 }
 
 /// `switches` is whether the client shows switches (CONFIG-003: none that was not offered).
-fn config_options(options: &Options, switches: bool) -> Vec<Object> {
+pub(super) fn config_options(options: &Options, switches: bool) -> Vec<Object> {
     let option = |choice| config_option(choice, switches);
     options.0.iter().map(option).collect()
 }
@@ -127,6 +127,7 @@ fn config_option(choice: &Choice, switches: bool) -> Object {
         Category::Model => "model",
         Category::ThoughtLevel => "thought_level",
         Category::Other(word) => word,
+        Category::None => "",
     };
     let switch = choice.switch && switches;
     let mut option = object! {
@@ -136,7 +137,9 @@ fn config_option(choice: &Choice, switches: bool) -> Object {
     if let Some(about) = &choice.about {
         option.set("description", about);
     }
-    option.set("category", category);
+    if !category.is_empty() {
+        option.set("category", category);
+    }
     if switch {
         return option.with("currentValue", &(choice.current == ON));
     }

@@ -13,10 +13,12 @@ use serde_json::value::RawValue;
 
 use super::control::{self, Purpose};
 use super::failure;
-use super::session::{Session, Task};
+use super::session::Session;
 use super::text::{MAIN, Piece};
 use super::turns::{Gate, Life, Owner};
+use super::wire::tasks::is_about_tasks;
 use super::wire::{Event, Frame, Message, Origin, Receipt, Request, Response, part};
+use crate::host::aside::{Over, Subagents};
 use crate::host::{Cx, Ending, Fact, Outcome, Said, Spent};
 use crate::object;
 use crate::projection::Speaker;
@@ -44,6 +46,7 @@ impl Session {
             "assistant" => self.assistant(cx, &frame),
             "user" => self.user(cx, &frame),
             "result" => self.result(cx, &frame),
+            "system" if is_about_tasks(&frame.subtype) => self.task_frame(cx, line),
             "system" => self.system(cx, &frame),
             "command_lifecycle" => self.lifecycle(&frame),
             "tool_progress" => self.tool_progress(cx, &frame),
@@ -52,6 +55,8 @@ impl Session {
             "control_response" => self.response(cx, &frame),
             "control_cancel_request" => {
                 let id = frame.request_id.as_deref().unwrap_or_default();
+                self.child_answered(cx, id);
+                self.settle_question(cx, id, None);
                 if self.permissions.withdrawn(id) {
                     self.tell(cx, Fact::Withdrawn { dialog: id });
                 }
@@ -67,8 +72,7 @@ impl Session {
     }
 
     fn in_background(&self, key: &str) -> bool {
-        let mut tasks = self.tasks.values();
-        tasks.any(|task| task.subagent && task.tool_use_id.as_deref() == Some(key))
+        self.tasks.in_background(key)
     }
 
     fn stream_event(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
@@ -78,6 +82,7 @@ impl Session {
             self.measure(cx, &event);
             if event.kind == "message_start" {
                 self.turns.answering();
+                self.own_begins(cx);
             }
         }
         let dropped = self.dropped(key);
@@ -104,11 +109,16 @@ impl Session {
 
     fn say(&mut self, cx: &mut Cx<'_, '_>, key: &str, piece: &Piece<'_>) {
         self.shown |= key == MAIN;
+        if key != MAIN && self.shows() == Subagents::Quiet {
+            return;
+        }
+        let child = self.child(cx, key, None);
         let meta = (key != MAIN).then(|| {
             object! { "claudeCode": object! { "parentToolUseId": key } }
         });
-        self.tell(
+        self.tell_in(
             cx,
+            child.as_deref(),
             Fact::Said(Said {
                 speaker: piece.speaker,
                 message_id: &piece.message_id,
@@ -126,8 +136,11 @@ impl Session {
         }
         // Before the report, what the interrupt flushed has streamed; the copy is not shown.
         let dropped = self.turns.gate() != Gate::Closed && !self.in_background(key);
-        // Of a subagent the editor has had the stream; there is no more.
-        let hidden = dropped || key != MAIN;
+        // Of a subagent many editors have had the stream; there is no more.
+        let hidden = dropped || (key != MAIN && !self.shows().whole());
+        if !dropped && let Some(child) = self.child(cx, key, frame.agent_id.as_deref()) {
+            self.child_runs(cx, &child, message.model.as_deref());
+        }
         for piece in self.texts.whole(key, &message, hidden, &frame.uuid) {
             self.say(cx, key, &piece);
         }
@@ -192,7 +205,7 @@ impl Session {
             uuids: &uuids,
             autonomous: AUTONOMOUS.contains(&&*origin.kind),
             aborted: frame.aborted(),
-            background: self.tasks.values().any(|task| task.subagent),
+            background: self.tasks.subagents_run() && !self.setup.client.extras.background,
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
         let settled = self.turns.result(owner);
@@ -207,7 +220,9 @@ impl Session {
         if gate != Gate::Reported {
             self.tell(cx, Fact::Usage(usage));
         }
+        self.own_ends(cx, over(frame));
         self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        self.release_tasks(cx);
         // The end of a task's report may come in the middle of a stream.
         if frame.num_turns != Some(0) {
             self.texts.over();
@@ -277,10 +292,16 @@ impl Session {
             }
             "compact_boundary" => self.compact_boundary(cx, frame),
             "session_state_changed" => match frame.state.as_deref() {
-                Some("running") => self.turns.running(),
+                Some("running") => {
+                    self.turns.running();
+                    if self.tasks.noted.is_some() {
+                        self.own_begins(cx);
+                    }
+                }
                 Some("idle") => {
                     let settled = self.turns.idle();
                     self.texts.over();
+                    self.own_ends(cx, Over::Completed);
                     self.settle(cx, settled, None);
                 }
                 _ => {}
@@ -299,25 +320,6 @@ impl Session {
                 self.tell(cx, Fact::Visited { id });
             }
             "informational" => self.informed(cx, frame),
-            "task_started" => {
-                if let Some(id) = &frame.task_id
-                    && frame.is_backgrounded
-                {
-                    let task = Task {
-                        tool_use_id: frame.tool_use_id.as_deref().map(ToOwned::to_owned),
-                        subagent: frame.task_type.as_deref() != Some("local_bash"),
-                    };
-                    self.tasks.insert(id.to_string(), task);
-                }
-            }
-            "task_notification" => {
-                if let Some(id) = &frame.task_id
-                    && let Some(task) = self.tasks.remove(&**id)
-                    && let Some(tool) = task.tool_use_id
-                {
-                    self.texts.forget(&tool);
-                }
-            }
             _ => {}
         }
     }
@@ -436,6 +438,15 @@ impl Session {
             }
             Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
+    }
+}
+
+/// How what Claude did by itself ended.
+fn over(frame: &Frame<'_>) -> Over {
+    match (frame.aborted(), frame.is_error) {
+        (true, _) => Over::Stopped,
+        (false, true) => Over::Failed,
+        _ => Over::Completed,
     }
 }
 

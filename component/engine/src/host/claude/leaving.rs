@@ -152,6 +152,7 @@ impl Session {
 
     /// Every prompt that is open has failed.
     fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
+        self.tasks_lost(cx);
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         self.withdraw_all(cx);

@@ -11,6 +11,7 @@
 
 mod asking;
 pub mod cards;
+mod children;
 mod choices;
 mod commands;
 mod compaction;
@@ -33,6 +34,8 @@ mod settings;
 mod spawn;
 mod steering;
 mod stored;
+mod tasking;
+mod tasks;
 mod text;
 mod tooling;
 mod tools;
@@ -68,6 +71,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: true,
     terse: true,
+    extras: true,
 };
 
 /// What the module waits for.
@@ -184,6 +188,21 @@ impl Claude {
             } => self.load(cx, ticket, session, session_id, setup, replay),
             Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
             Command::Abandon { session } => self.abandon(cx, session),
+            Command::StopSubagent { id } => {
+                let mut sessions = self.sessions.values_mut();
+                let _there = sessions.any(|session| session.stop_subagent(cx, &id));
+            }
+            Command::StopTask {
+                session,
+                ticket,
+                task,
+            } => match self.keys.contains_key(&session) {
+                true => self.with(cx, session, |it, cx| it.stop_task(cx, ticket, &task)),
+                false => cx.answer(Fact::TaskStopped {
+                    ticket,
+                    stopped: false,
+                }),
+            },
             Command::StopForeign { .. } => {}
         }
         self.sweep(cx);

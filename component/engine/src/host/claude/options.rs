@@ -193,6 +193,12 @@ impl Panel {
         self.modes
     }
 
+    /// The row that stands for a model that runs, and its name.
+    pub fn running(&self, model: &str) -> Option<(String, String)> {
+        let row = self.models.running(model)?;
+        Some((row.value.clone(), row.name().to_string()))
+    }
+
     /// Whether the current model can decide on permissions.
     pub fn able(&self) -> bool {
         self.row().is_none_or(Model::auto)
@@ -457,7 +463,7 @@ fn plain(id: &str, name: &str) -> Value {
 }
 
 /// `xhigh` as people read it.
-fn capital(word: &str) -> String {
+pub(super) fn capital(word: &str) -> String {
     let mut rest = word.chars();
     match rest.next() {
         Some(first) => first.to_uppercase().chain(rest).collect(),

@@ -21,12 +21,14 @@ use super::environment::Environment;
 use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
+use super::tasks::Tasks;
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
 use super::{Due, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
+use crate::host::aside::Subagents;
 use crate::host::dialog::{Means, Reply};
 use crate::host::{Cx, Ending, Fact, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
@@ -67,7 +69,7 @@ pub struct Session {
     pub(super) meter: Meter,
     pub(super) permissions: Permissions,
     pub(super) cards: Cards,
-    pub(super) tasks: BTreeMap<String, Task>,
+    pub(super) tasks: Tasks,
     /// What turns took that are done, but wait for their subagents.
     pub(super) spent: BTreeMap<String, (Ending, Spent)>,
     /// What the last answer says of the API, if it failed.
@@ -81,7 +83,7 @@ pub struct Session {
     pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
     /// Where it works, and with what.
-    setup: Setup,
+    pub(super) setup: Setup,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -130,15 +132,6 @@ pub struct Abilities {
     pub markers: bool,
     /// It tells an answer of the user from none.
     pub unanswered: bool,
-}
-
-/// Work in the background.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Task {
-    /// The tool use that began it.
-    pub tool_use_id: Option<String>,
-    /// Whether a subagent does it.
-    pub subagent: bool,
 }
 
 impl Session {
@@ -206,15 +199,16 @@ impl Session {
             control: Control::default(),
             can: Abilities::default(),
             turns: Turns::default(),
-            texts: Texts::default(),
+            texts: Texts::new(Subagents::of(&setup.client).whole()),
             meter: Meter::default(),
             permissions: Permissions::default(),
             cards: Cards::new(Setting {
                 cwd: setup.cwd.clone(),
                 terminals: setup.client.terminals,
                 terminal_deltas: setup.client.terminal_deltas,
+                children: Subagents::of(&setup.client).sessions(),
             }),
-            tasks: BTreeMap::new(),
+            tasks: Tasks::default(),
             spent: BTreeMap::new(),
             api_error: None,
             compaction: None,
@@ -378,6 +372,7 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.tasks.noted = None;
                 self.warn_first(cx);
                 self.title(cx, &prompt::words(&content.blocks));
                 return;
@@ -418,6 +413,7 @@ impl Session {
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
         self.compacted(cx, false);
+        self.cancel_tasks(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             if !self.backstops.contains_key(&turn) {
@@ -439,6 +435,8 @@ impl Session {
 
     /// What the user said.
     pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
+        self.child_answered(cx, dialog);
+        self.settle_question(cx, dialog, Some(reply));
         if let Some(line) = self.permissions.reply(dialog, reply) {
             self.write(cx, &line);
         }

@@ -46,6 +46,7 @@ impl Cards {
         let content = Content::of(result.content);
         let status = match result.is_error {
             true => Status::Failed,
+            false if result.goes_on => Status::InProgress,
             false => Status::Completed,
         };
         let mut news = News {
@@ -80,10 +81,13 @@ impl Cards {
             };
         }
         self.tell(id, news, out);
-        self.end(id);
+        if status != Status::InProgress {
+            self.end(id);
+        }
     }
 
-    /// A call that no result follows (the CLI's own questions) is over.
+    /// A call that no result follows (the CLI's own questions, and what goes on in the
+    /// background) is over.
     pub fn settled(&mut self, id: &str, completed: bool, out: &mut Vec<Told>) {
         let status = if completed {
             Status::Completed
@@ -157,10 +161,10 @@ impl Cards {
     }
 
     /// No result comes any more for what is open, but for the calls of the subagents that
-    /// run on: `keep` says so of a call's parent.
-    pub fn close_all(&mut self, keep: impl Fn(Option<&str>) -> bool, out: &mut Vec<Told>) {
+    /// run on, and those that began what runs on: `keep` says so of a call and its parent.
+    pub fn close_all(&mut self, keep: impl Fn(&str, Option<&str>) -> bool, out: &mut Vec<Told>) {
         let open = self.calls.iter().filter(|call| !call.ended);
-        let stopped = open.filter(|call| !keep(call.parent.as_deref()));
+        let stopped = open.filter(|call| !keep(&call.id, call.parent.as_deref()));
         let ids: Vec<String> = stopped.map(|call| call.id.clone()).collect();
         for id in ids {
             self.close(&id, out);

@@ -211,6 +211,7 @@ impl Claude {
                     cwd: load.setup.cwd.clone(),
                     terminals: load.setup.client.terminals,
                     terminal_deltas: load.setup.client.terminal_deltas,
+                    children: false,
                 });
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);

@@ -77,7 +77,7 @@ impl Telling {
     /// Nothing follows: what is open stays without a result.
     pub fn over(&mut self, tell: &mut dyn FnMut(Fact<'_>)) {
         let mut out = Vec::new();
-        self.cards.close_all(|_| false, &mut out);
+        self.cards.close_all(|_, _| false, &mut out);
         told(out, tell);
     }
 
