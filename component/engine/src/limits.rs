@@ -28,6 +28,12 @@ pub const SNIFFED: u64 = 1_024;
 /// Bytes of one read of a file, the contract's limit.
 pub const FILE_READ: u64 = 64 << 10;
 
+/// Bytes of a text that is shown as a patch; a longer one is shown as it is (AIR, diff patch).
+pub const PATCHED_TEXT: u64 = 1 << 20;
+/// Pairs of lines that are compared for a patch; past that all lines are replaced. 4 bytes
+/// each, for as long as it takes.
+pub const PATCH_CELLS: u64 = 1 << 20;
+
 /// Bytes of one line of Claude Code; a longer one is skipped, and said.
 pub const CLAUDE_LINE: u64 = 32 << 20;
 /// Milliseconds until a new process has to greet: a first start unpacks and signs in.

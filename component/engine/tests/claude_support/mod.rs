@@ -25,7 +25,7 @@ pub fn cards(terminals: bool) -> Cards {
     Cards::new(Setting {
         cwd: CWD.to_owned(),
         terminals,
-        terminal_deltas: false,
+        ..Setting::default()
     })
 }
 

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::host::Extras;
 use crate::json::Object;
 use crate::object;
+use crate::projection::{Compacted, Hint};
 
 /// The version of the extensions.
 const VERSION: u64 = 1;
@@ -120,6 +121,60 @@ pub fn meta(keys: Object) -> Object {
     let mut meta = Object::new();
     add(&mut meta, keys);
     meta
+}
+
+/// What ACP has no words for on a card.
+pub fn hint(meta: &mut Object, hint: &Hint) {
+    let keys = match hint {
+        Hint::CommandTitle(title) => object! { "commandTitle": title },
+        Hint::Subagent => object! { "subagent": true },
+        Hint::Skill { name, path } => {
+            let mut skill = object! { "name": name };
+            if let Some(path) = path {
+                skill.set("path", path);
+            }
+            object! { "skill": skill }
+        }
+        Hint::Mcp { server, tool } => {
+            meta.set("is_mcp_tool_call", &true);
+            object! { "mcp": object! { "server": server, "tool": tool } }
+        }
+        Hint::Backgrounded => object! { "asyncTasks": object! { "backgrounded": true } },
+        Hint::Compaction(compacted) => compaction(compacted),
+    };
+    add(meta, keys);
+}
+
+/// What making a context smaller was worth.
+pub fn compaction(compacted: &Compacted) -> Object {
+    let Compacted {
+        trigger,
+        before,
+        after,
+        took_ms,
+        error,
+    } = compacted;
+    let mut facts = object! { "version": VERSION };
+    if let Some(trigger) = trigger {
+        facts.set("trigger", trigger);
+    }
+    let figures = [("preTokens", before), ("postTokens", after), ("durationMs", took_ms)];
+    for (name, figure) in figures {
+        if let Some(figure) = figure {
+            facts.set(name, figure);
+        }
+    }
+    if let Some(error) = error {
+        facts.set("error", error);
+    }
+    object! { "contextCompaction": facts }
+}
+
+/// The `_meta` of a diff that is a patch.
+pub fn patch(text: &str) -> Object {
+    meta(object! {
+        "diffPatch": object! { "version": VERSION, "format": "git_patch", "text": text },
+    })
 }
 
 /// `1` and `1.0` are whole; other clients than AIR may write either.

@@ -10,6 +10,7 @@
 
 mod call;
 mod ending;
+mod lean;
 mod running;
 mod steps;
 mod streamed;
@@ -24,7 +25,7 @@ use serde_json::value::RawValue;
 
 use super::tools;
 use super::tools::fields::Fields;
-use crate::host::PlanEntry;
+use crate::host::{Extras, PlanEntry};
 use crate::limits;
 use crate::object;
 use crate::projection::{Report, Shown, Status};
@@ -44,6 +45,12 @@ pub struct Setting {
     /// Whether it shows subagents as sessions: then no call stands for them.
     #[serde(default)]
     pub children: bool,
+    /// What it agreed on beyond ACP.
+    #[serde(default)]
+    pub extras: Extras,
+    /// Whether it is the past that is shown: no hook tells more of a call.
+    #[serde(default)]
+    pub past: bool,
 }
 
 /// What the editor is to be told.
@@ -110,6 +117,12 @@ pub struct Cards {
     calls: Vec<Call>,
     streamed: Vec<Streamed>,
     steps: Steps,
+    /// The plan that was told last, to an editor that is not told it twice.
+    #[serde(default)]
+    planned: Option<Vec<PlanEntry>>,
+    /// Skills that have a file, and which.
+    #[serde(default)]
+    skills: Vec<(String, String)>,
 }
 
 impl Cards {
@@ -163,6 +176,9 @@ impl Cards {
         let mut news = self.look(&id, &input);
         // Half a diff or half a question would be wrong.
         news.content = None;
+        if self.setting.extras.on {
+            news.raw_input = None;
+        }
         self.tell(&id, news, out);
     }
 
@@ -191,7 +207,9 @@ impl Cards {
         }
         // A subagent has todos of its own, which are not the session's plan.
         if name == "TodoWrite" && call.parent.is_none() && !again {
-            out.extend(steps::todos(input).map(Told::Plan));
+            if let Some(entries) = steps::todos(input) {
+                self.plan(entries, out);
+            }
         }
     }
 
@@ -203,6 +221,9 @@ impl Cards {
         } = *asked;
         if !self.known(id) {
             self.called(id, name, input, asked.parent, out);
+        }
+        if self.setting.extras.on {
+            return self.asked_lean(asked);
         }
         let news = self.look(id, input);
         let mut places = news.places;
@@ -285,7 +306,9 @@ impl Cards {
 
     /// The conversation began anew: nothing of before counts.
     pub fn reset(&mut self, out: &mut Vec<Told>) {
+        let skills = core::mem::take(&mut self.skills);
         *self = Cards::new(core::mem::take(&mut self.setting));
+        self.skills = skills;
         out.push(Told::Plan(Vec::new()));
     }
 
@@ -312,6 +335,7 @@ impl Cards {
         call.hidden = tools::is_hidden(name)
             || (self.setting.children && matches!(name, "Agent" | "Task"));
         call.terminal = tools::is_command(name) && self.setting.terminals;
+        call.lean = self.setting.extras.on;
         self.calls.push(call);
         let last = self.calls.len() - 1;
         &mut self.calls[last]
@@ -322,6 +346,9 @@ impl Cards {
         let mut news = self.look(id, input);
         let new = self.call(id).filter(|call| call.status.is_none());
         if let Some(call) = new {
+            if call.lean && !call.called {
+                news.raw_input = None;
+            }
             news.status = Some(Status::Pending);
             if call.terminal {
                 news.notes.beside = Some(("terminal_info", object! { "terminal_id": id }));
@@ -333,8 +360,16 @@ impl Cards {
     fn look(&mut self, id: &str, input: &RawValue) -> News {
         let terminals = self.setting.terminals;
         let cwd = self.setting.cwd.clone();
-        let name = self.call(id).map_or("", |call| call.name.as_str());
-        let look = tools::look(name, &Fields::of(input), &cwd);
+        let name = self.call(id).map(|call| call.name.clone());
+        let name = name.as_deref().unwrap_or_default();
+        let fields = Fields::of(input);
+        let mut look = tools::look(name, &fields, &cwd);
+        let mut hints = Vec::new();
+        let extras = self.setting.extras;
+        if extras.on {
+            lean::look(name, &fields, &self.setting, &mut look);
+            hints = lean::hints(name, &fields, &self.skills);
+        }
         let terminal = tools::is_command(name) && terminals;
         let content = match terminal {
             true => vec![Shown::Terminal(id.to_owned())],
@@ -345,7 +380,8 @@ impl Cards {
             kind: Some(look.kind),
             content: Some(content),
             places: look.places,
-            raw_input: Some(input.to_owned()),
+            raw_input: Some(lean::input(name, input, extras)),
+            hints,
             ..News::default()
         }
     }

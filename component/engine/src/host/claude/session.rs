@@ -202,12 +202,7 @@ impl Session {
             texts: Texts::new(Subagents::of(&setup.client).whole()),
             meter: Meter::default(),
             permissions: Permissions::default(),
-            cards: Cards::new(Setting {
-                cwd: setup.cwd.clone(),
-                terminals: setup.client.terminals,
-                terminal_deltas: setup.client.terminal_deltas,
-                children: Subagents::of(&setup.client).sessions(),
-            }),
+            cards: Cards::new(Setting::of(&setup, false)),
             tasks: Tasks::default(),
             spent: BTreeMap::new(),
             api_error: None,
@@ -268,6 +263,7 @@ impl Session {
     /// What was shown of it before it was taken up again.
     pub fn remembers(&mut self, cards: Cards) {
         self.cards = cards;
+        self.cards.go_on();
     }
 
     /// It is there again, and what was before has been shown.

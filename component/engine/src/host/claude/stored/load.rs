@@ -207,12 +207,7 @@ impl Claude {
         let stored = found.file.is_some();
         match found.file {
             Some((handle, size, project)) if load.replay => {
-                let telling = Telling::new(Setting {
-                    cwd: load.setup.cwd.clone(),
-                    terminals: load.setup.client.terminals,
-                    terminal_deltas: load.setup.client.terminal_deltas,
-                    children: false,
-                });
+                let telling = Telling::new(Setting::of(&load.setup, true));
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
