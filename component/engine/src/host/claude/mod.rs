@@ -26,6 +26,7 @@ mod leaving;
 mod models;
 mod modes;
 mod options;
+mod output;
 mod permissions;
 mod prompt;
 mod questions;
@@ -53,7 +54,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
 use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
-use crate::input::{Channel, HostArrival};
+use crate::input::{Channel, FileArrival, Handle, HostArrival};
 
 use environment::Environment;
 use session::Session;
@@ -83,6 +84,8 @@ pub enum Due {
     Backstop { channel: Channel, turn: String },
     /// A setting is answered in time.
     Setting(Channel),
+    /// What a command in the background prints is to be looked at.
+    Output { channel: Channel, task: String },
     /// A process that was asked to end does so.
     Gone(Channel),
 }
@@ -229,9 +232,26 @@ impl Claude {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
         | Due::Setting(channel)
+        | Due::Output { channel, .. }
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
+        }
+        self.sweep(cx);
+    }
+
+    /// An answer about what a command in the background prints; `None` when it trapped.
+    pub fn output_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        channel: Channel,
+        task: &str,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        match self.sessions.get_mut(&channel) {
+            Some(session) => session.output_file(cx, task, handle, arrival),
+            None => cx.core.file_close(handle),
         }
         self.sweep(cx);
     }

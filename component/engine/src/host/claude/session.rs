@@ -19,6 +19,7 @@ use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
 use super::options::Panel;
+use super::output::Outputs;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
 use super::tasks::Tasks;
@@ -70,6 +71,7 @@ pub struct Session {
     pub(super) permissions: Permissions,
     pub(super) cards: Cards,
     pub(super) tasks: Tasks,
+    pub(super) outputs: Outputs,
     /// What turns took that are done, but wait for their subagents.
     pub(super) spent: BTreeMap<String, (Ending, Spent)>,
     /// What the last answer says of the API, if it failed.
@@ -204,6 +206,7 @@ impl Session {
             permissions: Permissions::default(),
             cards: Cards::new(Setting::of(&setup, false)),
             tasks: Tasks::default(),
+            outputs: Outputs::new(),
             spent: BTreeMap::new(),
             api_error: None,
             compaction: None,

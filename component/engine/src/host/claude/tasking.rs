@@ -165,6 +165,7 @@ impl Session {
             self.release_task(cx, id);
             self.tell_task_end(cx, id, over, summary);
             self.call_ended(cx, id, over);
+            self.output_ends(cx, id);
         }
     }
 

@@ -4,7 +4,7 @@
 //! Invariant: a tool use of stopped work is neither shown nor allowed.
 
 use alloc::borrow::{Cow, ToOwned};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::Deserialize;
@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 use super::cards::{Asked, Ended, Progress, Told};
 use super::session::Session;
 use super::text::MAIN;
+use super::tools::blocks::Content;
+use super::tools::commands::runs_on;
 use super::turns::Gate;
 use super::wire::{Block, Event, Frame, Message, Request, ResultMeta, part};
 use super::{control, permissions};
@@ -77,7 +79,7 @@ impl Session {
         gate: Gate,
     ) {
         let metas: Vec<ResultMeta<'_>> = part(frame.tool_result_meta);
-        let mut out = Vec::new();
+        let (mut out, mut follow) = (Vec::new(), Vec::new());
         for block in message.blocks() {
             if block.kind != "tool_result" {
                 continue;
@@ -87,6 +89,11 @@ impl Session {
                 continue;
             }
             self.agent_result(cx, &block, frame.tool_use_result);
+            let content = Content::of(block.content);
+            let aside = runs_on(&content, frame.tool_use_result).filter(|_| !block.is_error);
+            if let Some((task, path)) = &aside {
+                self.task_writes(cx, task, &block.tool_use_id, path.as_deref());
+            }
             let meta = metas.iter().find(|meta| meta.id == block.tool_use_id);
             let ended = Ended {
                 content: block.content,
@@ -97,8 +104,14 @@ impl Session {
                 goes_on: !block.is_error && self.goes_on(&block.tool_use_id),
             };
             self.cards.result(&block.tool_use_id, &ended, &mut out);
+            if let Some((task, Some(path))) = aside {
+                follow.push((task, block.tool_use_id.to_string(), path));
+            }
         }
         self.tell_cards(cx, out);
+        for (task, call, path) in follow {
+            self.follow(cx, &task, &call, &path);
+        }
     }
 
     /// Calls of work that was stopped: closed before the editor hears of its end.
@@ -209,6 +222,7 @@ impl Session {
         self.cards.reset(&mut out);
         self.tell_cards(cx, out);
         self.tasks_reset(cx);
+        self.drop_outputs(cx, false);
     }
 
     pub(super) fn tell_cards(&mut self, cx: &mut Cx<'_, '_>, told: Vec<Told>) {

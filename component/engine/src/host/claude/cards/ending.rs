@@ -64,8 +64,11 @@ impl Cards {
                 false => self.terminal_grew(id, &ran.output, out),
             }
             news.content = Some(shown);
-            // The terminal of a command that runs on stays open.
-            if !ran.background {
+            if ran.background {
+                self.runs_on(&mut news, out);
+            }
+            // The terminal of a command that runs on stays open, where its output is shown.
+            if !ran.background || self.setting.extras.on {
                 let code = lean::exit_code(self.setting.extras, ran.exit_code, status);
                 news.notes.beside = Some(("terminal_exit", exit(id, code)));
                 self.call(id)
@@ -80,6 +83,9 @@ impl Cards {
                 Content::Nothing => None,
                 _ => result.content.map(ToOwned::to_owned),
             };
+            if tools::commands::runs_on(&content, result.structured).is_some() {
+                self.runs_on(&mut news, &mut Vec::new());
+            }
             self.result_lean(&name, result.is_error, &content, result.content, &mut news);
         }
         self.tell(id, news, out);

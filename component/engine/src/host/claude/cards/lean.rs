@@ -254,6 +254,16 @@ impl Cards {
         self.setting.past = false;
     }
 
+    /// A command runs on in the background: said once, with the first report of that.
+    pub(super) fn runs_on(&self, news: &mut News, out: &mut [Told]) {
+        if self.setting.extras.tasks {
+            match out.last_mut() {
+                Some(Told::Card(report)) => report.hints.push(Hint::Backgrounded),
+                _ => news.hints.push(Hint::Backgrounded),
+            }
+        }
+    }
+
     /// What a question about a call shows of it: the editor has the rest.
     pub(super) fn asked_lean(&mut self, asked: &Asked<'_>) -> Report {
         let Asked {

@@ -26,6 +26,7 @@ use crate::input::{FileArrival, Handle};
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
+pub use list::read;
 use list::{Listing, Now};
 use load::Load;
 use remove::Removal;
