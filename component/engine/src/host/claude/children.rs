@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::control::Purpose;
 use super::options::Panel;
 use super::session::Session;
+use super::stored::Child;
 use super::tasks::Known;
 use super::text::MAIN;
 use super::tools::agent;
@@ -31,10 +32,13 @@ use crate::session::options::{Category, Choice, Options, Value};
 /// The input of a call that begins a subagent.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Launch {
-    description: Option<String>,
-    prompt: Option<String>,
-    subagent_type: Option<String>,
+pub struct Launch {
+    /// For people.
+    pub description: Option<String>,
+    /// What it is told.
+    pub prompt: Option<String>,
+    /// What kind of subagent.
+    pub subagent_type: Option<String>,
 }
 
 impl Session {
@@ -247,6 +251,33 @@ impl Session {
         running
     }
 
+    /// Whether this subagent works.
+    pub fn is_running(&self, id: &str) -> bool {
+        self.tasks.running().any(|(it, _)| it == id)
+    }
+
+    /// Subagents of the past: one of them may be taken up again.
+    pub fn meets_again(&mut self, children: Vec<Child>) {
+        for child in children {
+            self.tasks.remember(&child.id, &child.call, child.model);
+        }
+    }
+
+    /// What models subagents of the past had can be said better, now that these are known.
+    pub(super) fn tell_again(&mut self, cx: &mut Cx<'_, '_>) {
+        for (id, model) in self.tasks.past() {
+            let row = self.panel.as_ref().and_then(|panel| panel.running(&model));
+            if row.is_some_and(|(row, _)| row != model) {
+                let set = Known {
+                    model: Some(model),
+                    ..Known::default()
+                };
+                let options = settings(self.panel.as_ref(), &set);
+                self.tell_child(cx, &id, News::Set { options, meta: None });
+            }
+        }
+    }
+
     /// The editor cancels: where subagents cannot be stopped alone, they end with the turn;
     /// where they can, they run on, but workflows do not.
     pub(super) fn cancel_tasks(&mut self, cx: &mut Cx<'_, '_>) {
@@ -290,7 +321,8 @@ impl Session {
 }
 
 impl Launch {
-    fn of(input: Option<&RawValue>) -> Launch {
+    /// What cannot be read is absent.
+    pub fn of(input: Option<&RawValue>) -> Launch {
         part(input)
     }
 }

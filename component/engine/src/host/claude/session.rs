@@ -22,6 +22,7 @@ use super::options::Panel;
 use super::output::Outputs;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
+use super::stored::Child;
 use super::tasks::Tasks;
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
@@ -264,7 +265,8 @@ impl Session {
     }
 
     /// What was shown of it before it was taken up again.
-    pub fn remembers(&mut self, cards: Cards) {
+    pub fn remembers(&mut self, cards: Cards, children: Vec<Child>) {
+        self.meets_again(children);
         self.cards = cards;
         self.cards.go_on();
     }
@@ -280,6 +282,7 @@ impl Session {
             },
         );
         self.tell_commands(cx);
+        self.tell_again(cx);
     }
 
     /// Whether nothing is left to do.

@@ -173,6 +173,23 @@ impl Tasks {
         })
     }
 
+    /// A subagent of the past, which the editor knows.
+    pub fn remember(&mut self, id: &str, call: &str, model: Option<String>) {
+        let task = self.meet(id, call, "", "");
+        task.told = true;
+        task.end_told = Some(Over::Completed);
+        task.set.model.clone_from(&model);
+        task.known.model = model;
+        self.over(id);
+    }
+
+    /// Subagents of the past whose model the editor knows.
+    pub fn past(&self) -> Vec<(String, String)> {
+        let over = self.all.iter().filter(|(_, task)| task.over && task.told);
+        let model = |(id, task): (&String, &Task)| Some((id.clone(), task.known.model.clone()?));
+        over.filter_map(model).collect()
+    }
+
     /// The list of all that run in the background: gives those that have left it, and those
     /// that are new there.
     pub fn listed(&mut self, entries: &[TaskFrame<'_>]) -> (Vec<String>, Vec<String>) {

@@ -15,12 +15,14 @@ use super::super::cards::Setting;
 use super::super::modes::BYPASS;
 use super::super::session::{Again, Session};
 use super::super::{Claude, failure};
+use super::children::Children;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::replay::Replay;
 use super::tell::Telling;
 use super::{Job, folder};
 use crate::effect::FileDeparture;
+use crate::host::aside::Subagents;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
 use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
 use crate::limits;
@@ -207,7 +209,11 @@ impl Claude {
         let stored = found.file.is_some();
         match found.file {
             Some((handle, size, project)) if load.replay => {
-                let telling = Telling::new(Setting::of(&load.setup, true));
+                let telling = {
+                    let shows = Subagents::of(&load.setup.client);
+                    let children = Children::new(shows, &load.id);
+                    Telling::new(Setting::of(&load.setup, true), children)
+                };
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
@@ -297,12 +303,19 @@ impl Claude {
                 if told && session.is_live() {
                     if let Some(mut reading) = load.reading.take() {
                         if *live {
+                            let runs = |id: &str| session.is_running(id);
+                            reading.telling.children.over(&runs, &mut |fact| {
+                                let _heard = cx.tell(load.key, fact);
+                            });
                             session.read(cx, true);
                         } else {
                             reading.telling.over(&mut |fact| {
                                 let _heard = cx.tell(load.key, fact);
                             });
-                            session.remembers(reading.telling.cards);
+                            let Telling {
+                                cards, children, ..
+                            } = reading.telling;
+                            session.remembers(cards, children.into_all());
                         }
                     }
                     return session.loaded(cx, load.ticket);
