@@ -53,6 +53,8 @@ pub enum FileOwner {
     Claude(u64),
     /// What a command in the background prints, by its process and task.
     ClaudeOutput(Channel, String),
+    /// A session of the Claude module that shows a change before it is made.
+    Preview(Channel, u64),
 }
 
 impl From<maka::Due> for Due {

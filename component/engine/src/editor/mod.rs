@@ -18,6 +18,7 @@ use crate::effect::Level;
 pub use crate::host::Client;
 use crate::host::aside::{Subagent, Task};
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
+use crate::host::more::{More, Record};
 use crate::host::{Extras, Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::limits;
@@ -55,6 +56,11 @@ pub enum Ask {
         session_id: String,
         content: Content,
         idle: WhenIdle,
+    },
+    /// `_session/goal`: what is said to the agent to set a goal, or to take it back.
+    Goal {
+        session_id: String,
+        content: Content,
     },
     /// `session/close`.
     Close { session_id: String },
@@ -201,14 +207,13 @@ impl Editor {
         options: Option<&Options>,
         about: Option<Object>,
     ) {
-        let switches = self.client.switches;
-        let result = v1::answers::created(session_id, options, switches, about);
+        let result = v1::answers::created(session_id, options, self.client, about);
         self.answer(core, ticket, &result);
     }
 
     /// Answers `session/load` and `session/resume`.
     pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
-        let result = v1::answers::loaded(options, self.client.switches);
+        let result = v1::answers::loaded(options, self.client);
         self.answer(core, ticket, &result);
     }
 
@@ -246,7 +251,7 @@ impl Editor {
     /// Answers `session/set_config_option` or `session/set_mode`.
     pub fn configured(&mut self, core: &mut Core<'_>, ticket: Ticket, by: By, options: &Options) {
         let result = match by {
-            By::Option => v1::options::set(options, self.client.switches),
+            By::Option => v1::options::set(options, self.client),
             By::Mode => v1::answers::empty(),
         };
         self.answer(core, ticket, &result);
@@ -254,9 +259,9 @@ impl Editor {
 
     /// Tells a session's options.
     pub fn options(&mut self, core: &mut Core<'_>, session_id: &str, options: &Options) {
-        let switches = self.client.switches;
+        let client = self.client;
         self.send(core, |out| {
-            v1::options::changed(session_id, options, switches, out)
+            v1::options::changed(session_id, options, client, out);
         });
     }
 
@@ -282,6 +287,24 @@ impl Editor {
         self.sent += core.acp(|out| v1::encode::update(session_id, &self.extension, update, out));
     }
 
+    /// Shows what only some editors are shown.
+    pub fn more(&mut self, core: &mut Core<'_>, session_id: &str, more: &More) {
+        let extras = self.client.extras;
+        self.send(core, |out| v1::more::update(session_id, more, extras, out));
+    }
+
+    /// Answers `session/prompt`: it ended, and this went wrong.
+    pub fn ended_with(
+        &mut self,
+        core: &mut Core<'_>,
+        ticket: Ticket,
+        reason: StopReason,
+        spent: Option<&Spent>,
+        record: &Record,
+    ) {
+        self.answer(core, ticket, &v1::answers::recorded(reason, spent, record));
+    }
+
     /// Tells the steps of the work.
     pub fn plan(&mut self, core: &mut Core<'_>, session_id: &str, entries: &[PlanEntry]) {
         self.send(core, |out| v1::answers::plan(session_id, entries, out));
@@ -289,13 +312,9 @@ impl Editor {
 
     /// Tells something of a subagent that is a session.
     pub fn subagent(&mut self, core: &mut Core<'_>, session_id: &str, subagent: &Subagent<'_>) {
-        let Client {
-            subagents,
-            switches,
-            ..
-        } = self.client;
+        let client = self.client;
         self.send(core, |out| {
-            v1::aside::subagent(session_id, subagent, subagents, switches, out)
+            v1::aside::subagent(session_id, subagent, client, out)
         });
     }
 
@@ -318,7 +337,10 @@ impl Editor {
 
     /// Tells what a prompt may begin with.
     pub fn commands(&mut self, core: &mut Core<'_>, session_id: &str, skills: &[Skill]) {
-        self.send(core, |out| v1::answers::commands(session_id, skills, out));
+        let extras = self.client.extras;
+        self.send(core, |out| {
+            v1::answers::commands(session_id, skills, extras, out);
+        });
     }
 
     /// Tells a session's name and date.
@@ -356,7 +378,7 @@ impl Editor {
         };
         let number = self.outbound.ask(Open { waiter, asked });
         self.send(core, |out| {
-            v1::questions::ask(number, session_id, dialog, &option_ids, out)
+            v1::questions::ask(number, session_id, dialog, &option_ids, out);
         });
         number
     }

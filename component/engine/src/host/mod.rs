@@ -6,6 +6,7 @@ pub mod claude;
 pub mod dialog;
 pub mod maka;
 mod module;
+pub mod more;
 
 pub use module::Module;
 
@@ -24,6 +25,7 @@ use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
 use dialog::{Dialog, Means, Reply};
+use more::{More, Record};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -214,6 +216,8 @@ pub enum Fact<'a> {
     },
     /// Something about the running turn that people want to know while they wait.
     Noticed { text: String },
+    /// What only some editors are shown.
+    More(More),
     /// The session's name or date changed.
     Titled {
         title: String,
@@ -272,6 +276,9 @@ pub struct Setup {
     pub servers: Vec<McpServer>,
     /// What the editor shows.
     pub client: Client,
+    /// The user's own instructions for the model, from an editor that agreed on more than ACP.
+    #[serde(default)]
+    pub custom: Option<String>,
 }
 
 /// What an editor can do besides what every editor can.
@@ -451,6 +458,13 @@ pub enum Outcome {
         /// What it took, where the Host says.
         spent: Option<Spent>,
     },
+    /// It failed, and the editor keeps failures as records.
+    Recorded {
+        /// The failure.
+        record: Record,
+        /// What it took, where the Host says.
+        spent: Option<Spent>,
+    },
     /// By itself, and everything stored was read.
     Completed,
     /// The Host says that it failed.
@@ -532,6 +546,10 @@ pub struct Skill {
     pub description: String,
     /// What may stand behind it, where something may.
     pub hint: Option<String>,
+    /// Whether it teaches the model something, rather than doing it.
+    pub teaches: bool,
+    /// The file that it is written in, where it has one of its own.
+    pub path: Option<String>,
 }
 
 /// One page of sessions.

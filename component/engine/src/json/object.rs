@@ -40,7 +40,9 @@ impl Object {
 
     /// Its fields, in their order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &RawValue)> {
-        self.fields.iter().map(|(name, value)| (name.as_str(), &**value))
+        self.fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), &**value))
     }
 
     /// Sets a field; a new one comes last.

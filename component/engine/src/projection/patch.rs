@@ -117,14 +117,27 @@ fn hunks<'a>(steps: &[Step<'a>]) -> Vec<Hunk<'a>> {
     let changed = |step: &Step<'_>| !matches!(step, Step::Same(_));
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for (at, _) in steps.iter().enumerate().filter(|(_, step)| changed(step)) {
-        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(steps.len()));
+        let (from, to) = (
+            at.saturating_sub(AROUND),
+            (at + AROUND + 1).min(steps.len()),
+        );
         match ranges.last_mut() {
             Some((_, end)) if from <= *end => *end = to,
             _ => ranges.push((from, to)),
         }
     }
-    let old = |steps: &[Step<'_>]| steps.iter().filter(|it| !matches!(it, Step::Added(_))).count();
-    let new = |steps: &[Step<'_>]| steps.iter().filter(|it| !matches!(it, Step::Gone(_))).count();
+    let old = |steps: &[Step<'_>]| {
+        steps
+            .iter()
+            .filter(|it| !matches!(it, Step::Added(_)))
+            .count()
+    };
+    let new = |steps: &[Step<'_>]| {
+        steps
+            .iter()
+            .filter(|it| !matches!(it, Step::Gone(_)))
+            .count()
+    };
     let hunk = |(from, to): (usize, usize)| Hunk {
         old_before: old(&steps[..from]),
         new_before: new(&steps[..from]),
@@ -216,7 +229,8 @@ mod tests {
 
     #[test]
     fn given_changes_far_apart_when_patched_then_each_has_its_hunk_and_near_ones_share_one() {
-        let numbers = |from: u64, to: u64| (from..=to).map(|n| format!("{n}\n")).collect::<String>();
+        let numbers =
+            |from: u64, to: u64| (from..=to).map(|n| format!("{n}\n")).collect::<String>();
         let old = numbers(1, 20);
         let new = format!("one\n{}{}twenty\n", numbers(2, 19), "");
         assert_eq!(

@@ -75,6 +75,7 @@ pub fn update(told: &Told) -> Value {
             });
             json!({ "sessionUpdate": "plan", "entries": entries.collect::<Vec<_>>() })
         }
+        Told::Document { id, text } => json!({ "document": id, "text": text }),
         Told::PlanMode => json!({ "planMode": true }),
     }
 }
@@ -136,6 +137,7 @@ fn shown(shown: &Shown) -> Value {
             "newText": change.new,
         }),
         Shown::Terminal(id) => json!({ "type": "terminal", "terminalId": id }),
+        Shown::Patch { path, text } => json!({ "type": "patch", "path": path, "text": text }),
     }
 }
 
@@ -266,6 +268,7 @@ pub fn feed(cards: &mut Cards, frame: &str, out: &mut Vec<Told>) -> Option<Repor
                     structured: frame.tool_use_result,
                     non_execution: about.and_then(|about| about.non_execution_kind),
                     feedback: about.and_then(|about| about.user_feedback),
+                    ..Ended::default()
                 };
                 cards.result(block.tool_use_id, &ended, out);
             }

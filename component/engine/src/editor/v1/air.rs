@@ -4,18 +4,30 @@
 //! Pure. Invariant: a client that did not agree gets no key of them.
 
 use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::more;
+use crate::admission::{Block, Content};
+use crate::editor::Ask;
 use crate::host::Extras;
+use crate::host::dialog::Besides;
+use crate::host::more::{FileReport, Goal, Record, Severity, Trouble, Unknown};
 use crate::json::Object;
+use crate::limits;
 use crate::object;
 use crate::projection::{Compacted, Hint};
+use crate::rpc::RpcError;
 
 /// The version of the extensions.
 const VERSION: u64 = 1;
+
+/// The request that sets a goal or takes it back.
+pub const GOAL: &str = "_session/goal";
 
 /// What we can, in the order of the specification.
 const OFFERED: [&str; 14] = [
@@ -94,12 +106,87 @@ pub fn read(meta: Option<&RawValue>) -> Extras {
     }
 }
 
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked<'a> {
+    #[serde(borrow, default)]
+    custom_instructions: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    agent_file_change_report_request: Option<&'a RawValue>,
+}
+
+/// The user's own instructions for the model.
+pub fn instructions(meta: Option<&RawValue>) -> Option<String> {
+    let asked: Asked<'_> = structure(of(meta))?;
+    let text: String = serde_json::from_str(asked.custom_instructions?.get()).ok()?;
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// The client's name for its question which files a prompt changes. One that is not as it
+/// should be is ignored.
+pub fn report_asked(meta: Option<&RawValue>) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Request<'a> {
+        #[serde(borrow)]
+        version: &'a RawValue,
+        request_id: String,
+    }
+    let asked: Asked<'_> = structure(of(meta))?;
+    let Request {
+        version,
+        request_id,
+    } = structure(asked.agent_file_change_report_request)?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
+    let short = (1..=limits::REPORT_REQUEST).contains(&(request_id.len() as u64));
+    (whole(version.get()) == Some(VERSION) && short && request_id.chars().all(fits))
+        .then_some(request_id)
+}
+
+/// Params of `_session/goal`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GoalAsked<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    action: Cow<'a, str>,
+    #[serde(default)]
+    objective: Option<String>,
+}
+
+/// `_session/goal`: a goal is set by a word to the agent.
+///
+/// # Errors
+/// An action that is none, or a goal without words.
+pub fn goal_asked(asked: GoalAsked<'_>) -> Result<Ask, RpcError> {
+    let words = match (&*asked.action, asked.objective.as_deref().map(str::trim)) {
+        ("clear", _) => "/goal clear".into(),
+        ("set", Some(objective)) if !objective.is_empty() => format!("/goal {objective}"),
+        ("set", _) => {
+            let sentence = "A goal needs an objective: say in words what is to be reached.";
+            return Err(RpcError::field("objective", "required", sentence));
+        }
+        _ => {
+            let sentence = "The action must be set or clear.";
+            return Err(RpcError::field("action", "unsupported", sentence));
+        }
+    };
+    Ok(Ask::Goal {
+        session_id: asked.session_id.into_owned(),
+        content: Content {
+            blocks: [Block::Text(words)].into(),
+            ..Content::default()
+        },
+    })
+}
+
 /// What we answer to a declaration.
 pub fn offer() -> Object {
     object! {
         "capabilities": OFFERED,
         "goal": object! {
-            "version": VERSION, "controlMethod": "_session/goal", "actions": ["set", "clear"],
+            "version": VERSION, "controlMethod": GOAL, "actions": ["set", "clear"],
         },
     }
 }
@@ -158,7 +245,11 @@ pub fn compaction(compacted: &Compacted) -> Object {
     if let Some(trigger) = trigger {
         facts.set("trigger", trigger);
     }
-    let figures = [("preTokens", before), ("postTokens", after), ("durationMs", took_ms)];
+    let figures = [
+        ("preTokens", before),
+        ("postTokens", after),
+        ("durationMs", took_ms),
+    ];
     for (name, figure) in figures {
         if let Some(figure) = figure {
             facts.set(name, figure);
@@ -168,6 +259,129 @@ pub fn compaction(compacted: &Compacted) -> Object {
         facts.set("error", error);
     }
     object! { "contextCompaction": facts }
+}
+
+/// An incident (section 17, session failure).
+pub fn record(record: &Record) -> Object {
+    let (category, actions): (&str, &[&str]) = match record.trouble {
+        Trouble::AccessDenied | Trouble::Overloaded | Trouble::Provider => ("service", &["retry"]),
+        Trouble::AuthRequired => ("access", &["login"]),
+        Trouble::BadRequest => ("request", &[]),
+        Trouble::BudgetExhausted | Trouble::ContextExhausted => ("limit", &["new_session"]),
+        Trouble::Internal => ("service", &["retry", "new_session"]),
+        Trouble::QuotaExhausted => ("limit", &[]),
+        Trouble::RateLimited => ("limit", &["retry"]),
+        Trouble::TransportLost => ("connection", &["new_session"]),
+        Trouble::Advisory => ("unknown", &[]),
+    };
+    // Where it may still go well, there is nothing to do.
+    let actions = match record.severity {
+        Severity::Error => actions,
+        Severity::Info | Severity::Warning => &[],
+    };
+    let mut failure = object! {
+        "id": record.id, "revision": record.revision, "category": category,
+        "severity": more::word(record.severity), "title": record.title,
+    };
+    if let Some(reason) = &record.reason {
+        failure.set("reason", reason);
+    }
+    failure.set("actions", actions);
+    object! { "sessionFailure": failure }
+}
+
+/// What the session works towards.
+pub fn goal(goal: Option<&Goal>) -> Object {
+    let Some(goal) = goal else {
+        return object! { "goal": () };
+    };
+    let mut snapshot = object! { "objective": goal.objective, "status": goal.status };
+    if let Some(iterations) = goal.iterations {
+        snapshot.set("iterations", &iterations);
+    }
+    if let Some(reason) = &goal.last_reason {
+        snapshot.set("lastReason", reason);
+    }
+    if let Some(at) = goal.created_at {
+        snapshot.set("createdAt", &at);
+    }
+    object! { "goal": snapshot.with("controlMethod", GOAL) }
+}
+
+/// Which files a prompt changed.
+pub fn files(report: &FileReport) -> Object {
+    let mut told = object! { "version": VERSION, "requestId": report.request };
+    let status = if report.found.is_ok() {
+        "reported"
+    } else {
+        "unavailable"
+    };
+    told.set("status", status);
+    let (truncated, reason) = match &report.found {
+        Ok(files) => {
+            told.set("paths", &files.paths);
+            (files.truncated, None)
+        }
+        Err(why) => {
+            let reason = match why {
+                Unknown::Cancelled => "cancelled",
+                Unknown::Timeout => "timeout",
+                Unknown::Invalid => "invalidOutput",
+                Unknown::Failed => "providerError",
+            };
+            (false, Some(reason))
+        }
+    };
+    // The Host sees what its own tools did, not what commands did.
+    told.set("declaredComplete", &false);
+    told.set("truncated", &truncated);
+    if let Some(reason) = reason {
+        told.set("reason", reason);
+    }
+    object! { "agentFileChangeReport": told }
+}
+
+/// A command that teaches the model something.
+pub fn skill(path: Option<&str>) -> Object {
+    let mut keys = object! { "kind": "skill" };
+    if let Some(path) = path {
+        keys.set("skillPath", path);
+    }
+    keys
+}
+
+/// A question with choices, with what stands beside it.
+pub fn asked(besides: Option<&Besides>, mut params: Object) -> Object {
+    let Some(title) = besides.and_then(|it| it.title.as_ref()) else {
+        return params;
+    };
+    let mut permission = object! { "version": VERSION, "title": title };
+    if let Some(why) = besides.and_then(|it| it.why.as_ref()) {
+        permission.set("description", &format!("Reason: {why}"));
+    }
+    if besides.is_some_and(|it| it.default_to_no) {
+        permission.set("defaultToNo", &true);
+    }
+    params.set("_meta", &meta(object! { "permission": permission }));
+    params
+}
+
+/// A form with its fields for own answers marked, if it has any.
+pub fn form(besides: Option<&Besides>, schema: &RawValue) -> Option<Object> {
+    let own = &besides?.own_answers;
+    let mut schema: Object = serde_json::from_str(schema.get()).ok()?;
+    let mut properties = schema.object("properties").filter(|_| !own.is_empty())?;
+    for (field, question) in own {
+        if let Some(mut property) = properties.object(field) {
+            let answer = object! { "questionId": question, "isCustomAnswer": true };
+            let mut meta = object! { "_askUserQuestionCustomAnswer": answer };
+            add(&mut meta, object! { "customAnswer": answer });
+            property.set("_meta", &meta);
+            properties.set(field, &property);
+        }
+    }
+    schema.set("properties", &properties);
+    Some(schema)
 }
 
 /// The `_meta` of a diff that is a patch.
@@ -192,8 +406,6 @@ fn structure<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
-    use alloc::string::String;
 
     fn declared(air: &str) -> Extras {
         let text = format!(r#"{{"jetbrains":{{"air":{air}}}}}"#);

@@ -8,7 +8,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
 use crate::editor::{Steered, StopReason};
-use crate::host::{Client, Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
+use crate::host::more::Record;
+use crate::host::{Client, Extras, Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
@@ -24,12 +25,7 @@ pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
 /// `extension` is the name under which the Host says what the protocol has no words for.
-pub fn initialize(
-    agent: &Agent,
-    habits: Habits,
-    extension: &str,
-    client: Client,
-) -> Box<RawValue> {
+pub fn initialize(agent: &Agent, habits: Habits, extension: &str, client: Client) -> Box<RawValue> {
     let mut capabilities = object! {
         "loadSession": habits.history,
         "promptCapabilities": object! { "image": true, "embeddedContext": true },
@@ -75,12 +71,12 @@ pub fn initialize(
 pub fn created(
     session_id: &str,
     options: Option<&Options>,
-    switches: bool,
+    client: Client,
     about: Option<Object>,
 ) -> Box<RawValue> {
     let mut result = object! { "sessionId": session_id };
     if let Some(options) = options {
-        options::describe(&mut result, options, switches);
+        options::describe(&mut result, options, client);
     }
     if let Some(about) = about {
         result.set("_meta", &about);
@@ -89,10 +85,10 @@ pub fn created(
 }
 
 /// Result of `session/load` and `session/resume`.
-pub fn loaded(options: Option<&Options>, switches: bool) -> Box<RawValue> {
+pub fn loaded(options: Option<&Options>, client: Client) -> Box<RawValue> {
     let mut result = object! {};
     if let Some(options) = options {
-        options::describe(&mut result, options, switches);
+        options::describe(&mut result, options, client);
     }
     raw(&result)
 }
@@ -121,6 +117,19 @@ pub fn listed(page: &ListPage) -> Box<RawValue> {
 
 /// Result of `session/prompt`.
 pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
+    raw(&ended(reason, spent))
+}
+
+/// The same, and this went wrong.
+pub fn recorded(reason: StopReason, spent: Option<&Spent>, record: &Record) -> Box<RawValue> {
+    let mut result = ended(reason, spent);
+    let mut meta = result.object("_meta").unwrap_or_default();
+    air::add(&mut meta, air::record(record));
+    result.set("_meta", &meta);
+    raw(&result)
+}
+
+fn ended(reason: StopReason, spent: Option<&Spent>) -> Object {
     let mut result = object! {
         "stopReason": match reason {
             StopReason::EndTurn => "end_turn",
@@ -141,7 +150,7 @@ pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
             result.set("_meta", meta);
         }
     }
-    raw(&result)
+    result
 }
 
 /// Result of `_session/steering`.
@@ -195,14 +204,18 @@ pub fn usage(session_id: &str, usage: &Usage, out: &mut Vec<u8>) {
 }
 
 /// `available_commands_update`: all of them.
-pub fn commands(session_id: &str, skills: &[Skill], out: &mut Vec<u8>) {
+pub fn commands(session_id: &str, skills: &[Skill], extras: Extras, out: &mut Vec<u8>) {
     let commands: Vec<Object> = skills
         .iter()
         .map(|skill| {
-            object! {
+            let mut command = object! {
                 "name": skill.id, "description": skill.description,
                 "input": skill.hint.as_ref().map(|hint| object! { "hint": hint }),
+            };
+            if extras.on && skill.teaches {
+                command.set("_meta", &air::meta(air::skill(skill.path.as_deref())));
             }
+            command
         })
         .collect();
     let update = object! {
@@ -220,7 +233,7 @@ pub fn session_info(session_id: &str, title: &str, updated_at: Option<&str>, out
     session_update(session_id, &update, out);
 }
 
-fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
+pub(super) fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
     line(
         &object! {
             "jsonrpc": "2.0",

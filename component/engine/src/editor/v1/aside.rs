@@ -11,34 +11,29 @@ use alloc::vec::Vec;
 use super::answers::line;
 use super::options::config_options;
 use super::report;
+use crate::host::Client;
 use crate::host::aside::{News, Over, Progress, Subagent, TaskNews};
 use crate::json::Object;
 use crate::object;
 use crate::projection::Shown;
 use crate::rpc::error;
 
-/// What is new of a subagent of this session. `alone` is whether the client knows child
-/// sessions by ACP's own words, in which they can be stopped.
-pub fn subagent(
-    session_id: &str,
-    subagent: &Subagent<'_>,
-    alone: bool,
-    switches: bool,
-    out: &mut Vec<u8>,
-) {
+/// What is new of a subagent of this session. Some clients know child sessions by ACP's own
+/// words, in which they can be stopped.
+pub fn subagent(session_id: &str, subagent: &Subagent<'_>, client: Client, out: &mut Vec<u8>) {
     let Subagent { id, parent, news } = subagent;
     let owner = parent.unwrap_or(session_id);
     if let News::Set { options, meta } = news {
         let mut update = object! {
             "sessionUpdate": "config_option_update",
-            "configOptions": config_options(options, switches),
+            "configOptions": config_options(options, client),
         };
         if let Some(meta) = meta {
             update.set("_meta", meta);
         }
         return send(id, &update, out);
     }
-    match alone {
+    match client.subagents {
         true => child(owner, id, news, out),
         false => spawned(owner, id, news, out),
     }

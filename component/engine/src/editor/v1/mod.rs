@@ -7,6 +7,7 @@ mod blocks;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
+pub mod more;
 pub mod options;
 mod prompt;
 pub mod questions;

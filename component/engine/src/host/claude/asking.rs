@@ -63,7 +63,14 @@ impl Session {
         if let Some(child) = &inside {
             self.child_asks(cx, id, child);
         }
-        self.ask_user(cx, Dialog { inside, ..dialog });
+        let agreed = self.setup.client.extras.on;
+        let more = dialog.more.filter(|_| agreed);
+        let dialog = Dialog {
+            inside,
+            more,
+            ..dialog
+        };
+        self.ask_user(cx, dialog);
     }
 
     /// What does an MCP server want to know?

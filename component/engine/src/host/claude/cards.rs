@@ -10,7 +10,7 @@
 
 mod call;
 mod ending;
-mod lean;
+pub mod lean;
 mod running;
 mod steps;
 mod streamed;
@@ -48,6 +48,9 @@ pub struct Setting {
     /// What it agreed on beyond ACP.
     #[serde(default)]
     pub extras: Extras,
+    /// Whether the editor shows plans as documents.
+    #[serde(default)]
+    pub plans: bool,
     /// Whether it is the past that is shown: no hook tells more of a call.
     #[serde(default)]
     pub past: bool,
@@ -60,6 +63,13 @@ pub enum Told {
     Card(Report),
     /// The plan, all of it; perhaps as before.
     Plan(Vec<PlanEntry>),
+    /// A plan that was approved.
+    Document {
+        /// Its name.
+        id: String,
+        /// In Markdown.
+        text: String,
+    },
     /// Claude put itself into plan mode.
     PlanMode,
 }
@@ -199,12 +209,17 @@ impl Cards {
             return;
         };
         let again = core::mem::replace(&mut call.called, true);
-        if !call.hidden {
+        if !call.hidden && name != "ExitPlanMode" {
             return self.show(id, input, out);
         }
+        let hidden = call.hidden;
         if input.get().len() as u64 <= limits::CLAUDE_STREAMED_INPUT {
             call.input = Some(input.to_owned());
         }
+        if !hidden {
+            return self.show(id, input, out);
+        }
+        let Some(call) = self.call(id) else { return };
         // A subagent has todos of its own, which are not the session's plan.
         if name == "TodoWrite" && call.parent.is_none() && !again {
             if let Some(entries) = steps::todos(input) {

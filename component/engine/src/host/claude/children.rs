@@ -22,12 +22,12 @@ use super::tools::blocks::Content;
 use super::turns::Gate;
 use super::wire::tasks::AgentHook;
 use super::wire::{Block, part};
-use super::{modes, options, tools};
+use super::{modes, options, recommended, tools};
 use crate::host::aside::{News, Over, Subagent, Subagents};
 use crate::host::{Cx, Fact};
 use crate::json::Object;
 use crate::object;
-use crate::session::options::{Category, Choice, Options, Value};
+use crate::session::options::{Category, Choice, Marks, Options, Value};
 
 /// The input of a call that begins a subagent.
 #[derive(Default, Deserialize)]
@@ -337,6 +337,7 @@ pub fn settings(panel: Option<&Panel>, set: &Known) -> Options {
         current: value.id.clone(),
         values: [value].into(),
         switch: false,
+        marks: Marks::default(),
     };
     let plain = |id: &str, name: String| Value {
         id: id.to_owned(),
@@ -346,7 +347,14 @@ pub fn settings(panel: Option<&Panel>, set: &Known) -> Options {
     let mut all = Vec::new();
     if let Some(mode) = &set.mode {
         let about = Some("Session permission mode");
-        all.push(one("mode", "Mode", about, Category::Mode, modes::value_of(mode)));
+        let marks = Marks {
+            recommended: None,
+            kinds: recommended::kinds(),
+        };
+        all.push(Choice {
+            marks,
+            ..one("mode", "Mode", about, Category::Mode, modes::value_of(mode))
+        });
     }
     if let Some(model) = &set.model {
         let row = panel.and_then(|panel| panel.running(model));

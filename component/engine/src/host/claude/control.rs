@@ -29,6 +29,10 @@ pub enum Purpose {
     FirstMode(String),
     /// Something that the editor wants to be set.
     Setting,
+    /// Which files this prompt changed.
+    Files(String),
+    /// Which skills there are.
+    Skills,
     /// The answer changes nothing.
     Nothing,
 }

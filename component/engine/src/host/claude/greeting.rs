@@ -23,7 +23,8 @@ impl Session {
         let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
         let mut hooks = object! {
             "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
-            "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
+            "PostCompact": hook("after-compact"), "TaskCreated": hook("task-made"),
+            "TaskCompleted": hook("task-done"),
         };
         // How a subagent is set is only said there.
         if self.shows().sessions() {
@@ -33,7 +34,7 @@ impl Session {
         let mut request = object! {
             "subtype": "initialize",
             "hooks": hooks,
-            "promptSuggestions": false,
+            "promptSuggestions": self.setup.client.extras.on,
             "forwardSubagentText": self.shows().whole(),
         };
         if self.shows() == (Subagents::Sessions { alone: true }) {
@@ -41,6 +42,9 @@ impl Session {
         }
         if cx.listener.can_ask(Means::Form) {
             request.set("supportedDialogKinds", &[asking::FALLBACK]);
+        }
+        if let Some(text) = &self.setup.custom {
+            request.set("appendSystemPrompt", text);
         }
         self.request(cx, Purpose::Initialize, &request);
     }

@@ -20,16 +20,22 @@ mod control;
 mod environment;
 mod failure;
 mod frames;
+mod goals;
 mod greeting;
 mod labels;
 mod leaving;
 mod models;
 mod modes;
+mod more;
 mod options;
 mod output;
 mod permissions;
+mod previews;
 mod prompt;
 mod questions;
+mod recommended;
+mod records;
+mod reports;
 mod session;
 mod settings;
 mod spawn;
@@ -88,6 +94,8 @@ pub enum Due {
     Output { channel: Channel, task: String },
     /// A process that was asked to end does so.
     Gone(Channel),
+    /// The files that a prompt changed are told in time.
+    Files { channel: Channel, turn: String },
 }
 
 /// The module.
@@ -219,6 +227,22 @@ impl Claude {
         self.sweep(cx);
     }
 
+    /// An answer about a file that a session shows a change of.
+    pub fn preview_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        channel: Channel,
+        number: u64,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        match self.sessions.get_mut(&channel) {
+            Some(session) => session.preview_file(cx, number, handle, arrival),
+            None => cx.core.file_close(handle),
+        }
+        self.sweep(cx);
+    }
+
     /// A line of this process trapped: it is left out, the rest goes on.
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>, channel: Channel) {
         if let Some(session) = self.sessions.get_mut(&channel) {
@@ -233,6 +257,7 @@ impl Claude {
         | Due::Backstop { channel, .. }
         | Due::Setting(channel)
         | Due::Output { channel, .. }
+        | Due::Files { channel, .. }
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);

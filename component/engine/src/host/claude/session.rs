@@ -18,6 +18,7 @@ use super::commands::Commands;
 use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::more::Beyond;
 use super::options::Panel;
 use super::output::Outputs;
 use super::permissions::Permissions;
@@ -87,6 +88,8 @@ pub struct Session {
     titled: bool,
     /// Where it works, and with what.
     pub(super) setup: Setup,
+    /// What is kept for editors that are shown more.
+    pub(super) more: Beyond,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -216,6 +219,7 @@ impl Session {
             backstops: BTreeMap::new(),
             titled: false,
             setup,
+            more: Beyond::default(),
             again: true,
             before: mode,
         }
@@ -375,21 +379,17 @@ impl Session {
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
                 self.tasks.noted = None;
+                self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
-                self.title(cx, &prompt::words(&content.blocks));
+                let words = prompt::words(&content.blocks);
+                self.goal_asked(cx, &turn_id, &words);
+                self.title(cx, &words);
                 return;
             }
             (Stage::Live, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
-        let outcome = Outcome::Broken { failure };
-        self.tell(
-            cx,
-            Fact::Settled {
-                turn_id: &turn_id,
-                outcome,
-            },
-        );
+        self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
 
     /// Asks for a name, once.
@@ -414,7 +414,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
-        self.compacted(cx, false);
+        self.compaction_stopped(cx);
         self.cancel_tasks(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
@@ -482,13 +482,8 @@ impl Session {
                     failure: failure::no_result(),
                 },
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            let spent = result.and_then(|(_, spent)| spent.clone());
+            self.ended(cx, &uuid, outcome, spent);
         }
     }
 

@@ -65,6 +65,9 @@ pub fn command(start: &Start<'_>, environment: &Environment) -> Command {
     }
     args.extend(words(&["--replay-user-messages", ""]));
     let set = |name: &str, value: &str| (name.to_string(), Some(value.to_string()));
+    // What a prompt changed is known only where the program keeps what was before.
+    let keeps = start.setup.client.extras.file_reports;
+    let keeps = keeps.then(|| set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true"));
     Command {
         program: start.program.to_string(),
         args,
@@ -77,7 +80,9 @@ pub fn command(start: &Start<'_>, environment: &Environment) -> Command {
             ("NODE_OPTIONS".to_string(), None),
             ("DEBUG".to_string(), None),
         ]
-        .into(),
+        .into_iter()
+        .chain(keeps)
+        .collect(),
         cwd: start.setup.cwd.clone(),
     }
 }

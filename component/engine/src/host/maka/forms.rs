@@ -49,6 +49,7 @@ pub fn dialog(whose: Whose<'_>, request: &RawValue) -> Option<Dialog> {
         },
         card: None,
         inside: None,
+        more: None,
     })
 }
 

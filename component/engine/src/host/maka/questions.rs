@@ -64,6 +64,7 @@ pub fn dialog(whose: Whose<'_>, request: &RawValue) -> Option<Dialog> {
         body,
         card: None,
         inside: None,
+        more: None,
     })
 }
 

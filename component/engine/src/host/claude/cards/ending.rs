@@ -89,6 +89,9 @@ impl Cards {
             self.result_lean(&name, result.is_error, &content, result.content, &mut news);
         }
         self.tell(id, news, out);
+        if name == "ExitPlanMode" && !result.is_error {
+            self.plan_approved(id, result.structured, out);
+        }
         if status != Status::InProgress {
             self.end(id);
         }

@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::super::tools::blocks::Content;
@@ -21,7 +22,7 @@ use crate::host::{Extras, PlanEntry, Setup};
 use crate::json::Object;
 use crate::object;
 use crate::projection::patch::patch;
-use crate::projection::{Hint, Place, Report, Shown, Status, ToolKind};
+use crate::projection::{Change, Hint, Place, Report, Shown, Status, ToolKind};
 
 /// What of a tool's answer such an editor gets.
 const MARKERS: [&str; 2] = ["status", "isAsync"];
@@ -39,6 +40,7 @@ impl Setting {
             terminal_deltas: setup.client.terminal_deltas,
             extras: setup.client.extras,
             children: Subagents::of(&setup.client).sessions(),
+            plans: setup.client.plans,
             past,
         }
     }
@@ -59,7 +61,12 @@ pub fn look(name: &str, input: &Fields<'_>, setting: &Setting, look: &mut Look) 
     // The editor shows these by itself.
     let text_to_read = matches!(
         name,
-        "WebFetch" | "Agent" | "Task" | "ExitPlanMode" | "AskUserQuestion" | "ReportFindings"
+        "WebFetch"
+            | "Agent"
+            | "Task"
+            | "ExitPlanMode"
+            | "AskUserQuestion"
+            | "ReportFindings"
             | "NotebookEdit"
     );
     if extras.shows_input && (text_to_read || tools::is_command(name)) {
@@ -152,7 +159,12 @@ fn raw(object: &Object) -> Box<RawValue> {
 }
 
 /// The result, where no other field says it.
-pub fn output(name: &str, failed: bool, shown: bool, result: Option<&RawValue>) -> Option<Box<RawValue>> {
+pub fn output(
+    name: &str,
+    failed: bool,
+    shown: bool,
+    result: Option<&RawValue>,
+) -> Option<Box<RawValue>> {
     let approved = name == "ExitPlanMode" && !failed;
     result
         .filter(|_| !shown && !approved && name != "Read")
@@ -200,21 +212,58 @@ pub fn edited(text: &str, old: &str, new: &str, all: bool) -> Option<String> {
     })
 }
 
-/// What a call that waits for the user would do to a file with this text.
-pub fn preview(name: &str, input: &RawValue, cwd: &str, text: Option<&str>) -> Option<Shown> {
+/// A file before a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Before {
+    /// It is not there.
+    Nothing,
+    /// Its text.
+    Text(String),
+    /// It is no text, too long, or may not be looked at.
+    Unknown,
+}
+
+impl Before {
+    /// What was read of it.
+    pub fn of(bytes: Vec<u8>) -> Before {
+        String::from_utf8(bytes).map_or(Before::Unknown, Before::Text)
+    }
+}
+
+/// What a call that waits for the user would do to a file; none if the card says it as well
+/// as can be.
+pub fn preview(name: &str, input: &RawValue, cwd: &str, before: &Before) -> Option<Shown> {
     let fields = Fields::of(input);
     let path = path_of(name, &fields, cwd)?;
-    let new = match name {
-        "Write" => TEXTS_OF_WRITE.iter().find_map(|it| fields.text(it))?,
-        _ => edited(
-            text.unwrap_or_default(),
+    let old = match before {
+        Before::Nothing => None,
+        Before::Text(text) => Some(text.as_str()),
+        Before::Unknown if name == "Write" => {
+            return Some(Shown::Text(
+                "This overwrites an existing file that cannot be shown.".to_owned(),
+            ));
+        }
+        Before::Unknown => return None,
+    };
+    if name != "Write" {
+        let new = edited(
+            old.unwrap_or_default(),
             &fields.text("old_string").unwrap_or_default(),
             &fields.text("new_string")?,
             fields.is("replace_all"),
-        )?,
-    };
-    let text = patch(&path, text, &new)?;
-    Some(Shown::Patch { path, text })
+        )?;
+        let text = patch(&path, old, &new)?;
+        return Some(Shown::Patch { path, text });
+    }
+    let new = TEXTS_OF_WRITE.iter().find_map(|it| fields.text(it))?;
+    Some(match patch(&path, old, &new) {
+        Some(text) => Shown::Patch { path, text },
+        None => Shown::Change(Change {
+            old: old.map(ToOwned::to_owned),
+            path,
+            new,
+        }),
+    })
 }
 
 /// The file that a call would change, if it is a tool that changes one.
@@ -275,7 +324,9 @@ impl Cards {
         let mut places = files::places(blocked, None, &self.setting.cwd);
         let known = news.places.unwrap_or_default();
         places.retain(|place| known.iter().all(|known| known.path != place.path));
-        let names = asked.mcp_server.map(|server| object! { "mcpServer": server });
+        let names = asked
+            .mcp_server
+            .map(|server| object! { "mcpServer": server });
         Report {
             id: id.to_owned(),
             title: news.title,
@@ -294,6 +345,27 @@ impl Cards {
             call.showed(&content);
         }
         content
+    }
+
+    /// A plan that was approved, for editors that show plans: as the call has it, else as
+    /// the program does.
+    pub(super) fn plan_approved(
+        &mut self,
+        id: &str,
+        structured: Option<&RawValue>,
+        out: &mut Vec<Told>,
+    ) {
+        let input = self.call(id).and_then(|call| call.input.take());
+        let plan = |raw: &RawValue| Fields::of(raw).some("plan");
+        let plan = input
+            .as_deref()
+            .and_then(plan)
+            .or_else(|| plan(structured?));
+        let text = plan.map(|plan| plan.trim().to_owned());
+        if let Some(text) = text.filter(|text| self.setting.plans && !text.is_empty()) {
+            let id = format!("plan-mode:{id}");
+            out.push(Told::Document { id, text });
+        }
     }
 
     /// What changes the card when its result comes.

@@ -23,6 +23,7 @@ use super::tell::Telling;
 use super::{Job, folder};
 use crate::effect::FileDeparture;
 use crate::host::aside::Subagents;
+use crate::host::more::More;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
 use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
 use crate::limits;
@@ -73,9 +74,17 @@ impl Load {
     /// The end has come, or it came to nothing.
     pub fn refuse(mut self, cx: &mut Cx<'_, '_>, failure: Failure) -> Now {
         self.close(cx);
+        self.past_over(cx);
         let ticket = self.ticket;
         cx.answer(Fact::Refused { ticket, failure });
         Now::Over
+    }
+
+    /// The past was told, or there is none: some editors want to know.
+    fn past_over(&self, cx: &mut Cx<'_, '_>) {
+        if self.replay && self.setup.client.extras.replay_end {
+            let _heard = cx.tell(self.key, Fact::More(More::PastEnd));
+        }
     }
 
     fn close(&mut self, cx: &mut Cx<'_, '_>) {
@@ -318,6 +327,7 @@ impl Claude {
                             session.remembers(cards, children.into_all());
                         }
                     }
+                    load.past_over(cx);
                     return session.loaded(cx, load.ticket);
                 }
             }

@@ -15,6 +15,7 @@ use super::children::Children;
 use super::rows::{By, OfAgent, Picture, Row};
 use super::{folder, words};
 use crate::host::aside::Subagents;
+use crate::host::more::More;
 use crate::host::{Fact, Said};
 use crate::object;
 use crate::projection::Speaker;
@@ -287,6 +288,7 @@ impl Telling {
                     }
                 }
                 Told::Plan(entries) => tell(Fact::Plan { entries }),
+                Told::Document { id, text } => tell(Fact::More(More::Document { id, text })),
                 Told::PlanMode => {}
             }
         }
