@@ -4,13 +4,17 @@
 pub mod aside;
 pub mod claude;
 pub mod dialog;
+mod extras;
 pub mod maka;
 mod module;
 mod outcome;
 pub mod more;
+mod spent;
 
+pub use extras::Extras;
 pub use module::Module;
-pub use outcome::{Blame, Ending, Failure, Outcome, Spent, Tokens};
+pub use outcome::{Blame, Ending, Failure, Outcome};
+pub use spent::{Spent, Tokens, Usage};
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -317,42 +321,6 @@ pub struct Client {
     pub extras: Extras,
 }
 
-/// What an editor and we agreed on beyond ACP. All of it is off, unless `on`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-#[allow(clippy::struct_excessive_bools)]
-pub struct Extras {
-    /// Anything at all: it is told what changed and nothing twice, and gets what has no
-    /// words in ACP.
-    pub on: bool,
-    /// It shows changes of files as patches.
-    pub patches: bool,
-    /// It shows what a tool is called with by itself: no copy of that stands on the card.
-    pub shows_input: bool,
-    /// It shows failures of a session as records.
-    pub failures: bool,
-    /// It marks the recommended value of an option: no row stands for that.
-    pub recommended: bool,
-    /// It shows work in the background.
-    pub tasks: bool,
-    /// It asks which files a prompt changed.
-    pub file_reports: bool,
-    /// It shows subagents as sessions.
-    pub children: bool,
-    /// It opens the file of a plan by itself.
-    pub plan_files: bool,
-    /// It gives instructions of the user's.
-    pub instructions: bool,
-    /// A prompt is over though subagents run on in the background.
-    pub background: bool,
-    /// It wants to know where the past ends.
-    pub replay_end: bool,
-    /// It keeps an index of sessions.
-    pub index: bool,
-    /// It asks about many sessions at once.
-    pub batches: bool,
-}
-
 /// An MCP server that the editor wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
@@ -416,19 +384,6 @@ pub enum PlanStatus {
     InProgress,
     /// Done, or not needed.
     Completed,
-}
-
-/// How full the context is, and what the session cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Usage {
-    /// Tokens in the context.
-    pub used: u64,
-    /// Tokens that it holds.
-    pub size: u64,
-    /// US dollars so far, where the Host knows.
-    pub cost_usd: Option<f64>,
-    /// Extension data, as it stands in `_meta`.
-    pub meta: Option<Object>,
 }
 
 /// Something that a prompt may begin with, after a slash.

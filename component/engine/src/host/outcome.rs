@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
+use super::Spent;
 use super::more::Record;
 use crate::json::Object;
 
@@ -22,43 +23,6 @@ pub enum Ending {
     Refusal,
     /// It was cancelled.
     Cancelled,
-}
-
-/// What a turn took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Tokens.
-    pub tokens: Tokens,
-    /// Extension data, as it stands in `_meta`.
-    pub meta: Option<Object>,
-}
-
-/// Tokens of a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
-    /// That the model read.
-    pub input: u64,
-    /// That it wrote.
-    pub output: u64,
-    /// That it had read before.
-    pub cached_read: u64,
-    /// That it will not have to read again.
-    pub cached_write: u64,
-}
-
-impl Tokens {
-    /// All of them.
-    pub fn total(self) -> u64 {
-        let Tokens {
-            input,
-            output,
-            cached_read,
-            cached_write,
-        } = self;
-        [output, cached_read, cached_write]
-            .into_iter()
-            .fold(input, u64::saturating_add)
-    }
 }
 
 /// How a turn ended.

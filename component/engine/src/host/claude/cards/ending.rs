@@ -86,7 +86,7 @@ impl Cards {
             if tools::commands::runs_on(&content, result.structured).is_some() {
                 self.runs_on(&mut news, &mut Vec::new());
             }
-            self.result_lean(&name, result.is_error, &content, result.content, &mut news);
+            self.result_lean(&name, result, &content, &mut news);
         }
         self.tell(id, news, out);
         if name == "ExitPlanMode" && !result.is_error {
