@@ -26,7 +26,11 @@ const SPAWNED: &[Field] = &[
 ];
 const STATE: &[Field] = &[
     ("subagentSessionId", Is::Text, false),
-    ("state", Is::OneOf(&["completed", "failed", "cancelled", "disconnected"]), false),
+    (
+        "state",
+        Is::OneOf(&["completed", "failed", "cancelled", "disconnected"]),
+        false,
+    ),
 ];
 const TASK: &[Field] = &[
     ("asyncTaskId", Is::Text, false),

@@ -96,7 +96,10 @@ fn given_a_command_in_the_background_when_it_runs_and_ends_then_it_is_a_task_of_
         );
         scene.says([
             updated("completed"),
-            frame("task_notification", json!({ "status": "completed", "summary": "exit 0" })),
+            frame(
+                "task_notification",
+                json!({ "status": "completed", "summary": "exit 0" }),
+            ),
             list(&[]),
         ]);
         assert_eq!(told(scene), [state("completed", json!({}))]);
@@ -119,7 +122,10 @@ fn given_a_task_whose_call_nobody_told_when_it_or_the_turn_ends_then_it_is_shown
     with(&air(), |scene| {
         scene.says([started(json!({}))]);
         assert_eq!(told(scene), []);
-        scene.says([frame("task_notification", json!({ "status": "failed", "summary": "no" }))]);
+        scene.says([frame(
+            "task_notification",
+            json!({ "status": "failed", "summary": "no" }),
+        )]);
         assert_eq!(
             told(scene),
             [
@@ -129,7 +135,10 @@ fn given_a_task_whose_call_nobody_told_when_it_or_the_turn_ends_then_it_is_shown
         );
     });
     with(&air(), |scene| {
-        scene.says([started(json!({})), frame("task_progress", json!({ "summary": "half" }))]);
+        scene.says([
+            started(json!({})),
+            frame("task_progress", json!({ "summary": "half" })),
+        ]);
         assert_eq!(told(scene), []);
         scene.says([words::result(words::of(&[1]))]);
         assert_eq!(
@@ -157,7 +166,11 @@ fn given_a_task_that_leaves_the_list_when_its_own_word_comes_later_then_that_sta
             told(scene),
             [spawned(of_bash()), state("stopped", json!({}))]
         );
-        scene.says([updated("completed"), updated("completed"), updated("failed")]);
+        scene.says([
+            updated("completed"),
+            updated("completed"),
+            updated("failed"),
+        ]);
         assert_eq!(told(scene), [state("completed", json!({}))]);
     });
 }
@@ -198,10 +211,17 @@ fn kinds(told: &[(String, Value)]) -> Vec<String> {
 #[test]
 fn given_the_end_of_a_task_when_claude_goes_on_by_itself_then_that_is_a_task_too() {
     with(&air(), |scene| {
-        scene.says([called(), words::result(words::of(&[1])), words::state("idle")]);
+        scene.says([
+            called(),
+            words::result(words::of(&[1])),
+            words::state("idle"),
+        ]);
         scene.says([
             updated("completed"),
-            frame("task_notification", json!({ "status": "completed", "summary": "It is done" })),
+            frame(
+                "task_notification",
+                json!({ "status": "completed", "summary": "It is done" }),
+            ),
         ]);
         told(scene);
         scene.says([words::state("running")]);
@@ -211,10 +231,12 @@ fn given_the_end_of_a_task_when_claude_goes_on_by_itself_then_that_is_a_task_too
         assert!(id.starts_with("autonomous-turn-"), "{id}");
         assert_eq!(
             told_[0],
-            root(json!({ "sessionUpdate": "async_task_spawned", "asyncTaskId": id,
+            root(
+                json!({ "sessionUpdate": "async_task_spawned", "asyncTaskId": id,
                          "name": "Claude is working", "taskType": "turn",
                          "description": "It is done", "showInTranscript": false,
-                         "canStop": true }))
+                         "canStop": true })
+            )
         );
         scene.says([words::requesting(&[])]);
         scene.streams("msg_9", &["Done."]);
@@ -361,7 +383,10 @@ fn given_the_extension_when_a_command_goes_to_the_background_then_its_card_says_
         told(scene);
         scene.says([super::output::runs_on("bash", TASK, "/out/t1.output")]);
         let told = told(scene);
-        assert_eq!(told[0], progress(json!({ "outputFilePath": "/out/t1.output" })));
+        assert_eq!(
+            told[0],
+            progress(json!({ "outputFilePath": "/out/t1.output" }))
+        );
         let air = &told[1].1["_meta"]["jetbrains"]["air"];
         assert_eq!(air["asyncTasks"], json!({ "backgrounded": true }));
         assert_eq!(told[1].1["status"], "completed");

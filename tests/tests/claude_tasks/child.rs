@@ -47,15 +47,26 @@ fn given_child_sessions_when_a_subagent_works_then_all_of_it_is_told_in_its_sess
                             "title": "Look", "description": "general-purpose",
                             "capabilities": { "cancel": {} }, "state": { "state": "running" } })
                 ),
-                root(words::with(letter.clone(), json!({ "recipientMessageId": CALL }))),
+                root(words::with(
+                    letter.clone(),
+                    json!({ "recipientMessageId": CALL })
+                )),
                 inside(words::with(letter, json!({ "senderMessageId": CALL }))),
             ]
         );
         scene.says([
             hook("SubagentStart", json!({ "agent_type": "general-purpose" })),
             of_agent(words::assistant("msg_2", "Reading.")),
-            hook("PreToolUse", json!({ "permission_mode": "default", "effort": { "level": "low" } })),
-            of_agent(calls("msg_2", "read", "Read", &json!({ "file_path": "/a" }))),
+            hook(
+                "PreToolUse",
+                json!({ "permission_mode": "default", "effort": { "level": "low" } }),
+            ),
+            of_agent(calls(
+                "msg_2",
+                "read",
+                "Read",
+                &json!({ "file_path": "/a" }),
+            )),
             of_agent(words::tool_result("read", "text")),
         ]);
         let mode = option(
@@ -86,11 +97,13 @@ fn given_child_sessions_when_a_subagent_works_then_all_of_it_is_told_in_its_sess
                                "locations": [{ "path": "/a", "line": 1 }],
                                "rawInput": { "file_path": "/a" },
                                "_meta": { "claudeCode": card.clone() } })),
-                inside(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "read",
+                inside(
+                    json!({ "sessionUpdate": "tool_call_update", "toolCallId": "read",
                                "status": "completed", "rawOutput": "text",
                                "content": [{ "type": "content",
                                    "content": { "type": "text", "text": "```\ntext\n```" } }],
-                               "_meta": { "claudeCode": card } })),
+                               "_meta": { "claudeCode": card } })
+                ),
             ]
         );
         scene.says([
@@ -137,9 +150,18 @@ fn given_child_sessions_when_the_process_is_greeted_then_it_tells_all_and_spares
 #[test]
 fn given_each_end_of_a_subagent_when_told_then_its_session_says_which_once() {
     let table = [
-        ("completed", json!({ "state": "idle", "stopReason": "end_turn" })),
-        ("killed", json!({ "state": "idle", "stopReason": "cancelled" })),
-        ("stopped", json!({ "state": "idle", "stopReason": "cancelled" })),
+        (
+            "completed",
+            json!({ "state": "idle", "stopReason": "end_turn" }),
+        ),
+        (
+            "killed",
+            json!({ "state": "idle", "stopReason": "cancelled" }),
+        ),
+        (
+            "stopped",
+            json!({ "state": "idle", "stopReason": "cancelled" }),
+        ),
         (
             "failed",
             json!({ "state": "idle", "stopReason": "error",
@@ -161,14 +183,20 @@ fn given_each_end_of_a_subagent_when_told_then_its_session_says_which_once() {
 fn given_a_running_subagent_when_its_session_is_cancelled_then_only_its_task_is_stopped() {
     with(&native(), |scene| {
         begins(scene, true);
-        scene.desk.notify("session/cancel", &json!({ "sessionId": AGENT }));
+        scene
+            .desk
+            .notify("session/cancel", &json!({ "sessionId": AGENT }));
         scene.settle();
         let stop = json!({ "subtype": "stop_task", "task_id": AGENT });
         assert_eq!(requests(scene, "stop_task"), [stop]);
         assert!(requests(scene, "interrupt").is_empty());
         scene.says([updated("killed"), notified("stopped", "Look")]);
-        scene.desk.notify("session/cancel", &json!({ "sessionId": AGENT }));
-        scene.desk.notify("session/cancel", &json!({ "sessionId": "nobody" }));
+        scene
+            .desk
+            .notify("session/cancel", &json!({ "sessionId": AGENT }));
+        scene
+            .desk
+            .notify("session/cancel", &json!({ "sessionId": "nobody" }));
         scene.settle();
         assert_eq!(requests(scene, "stop_task").len(), 1);
     });
@@ -197,7 +225,12 @@ fn given_work_in_the_background_when_the_prompt_is_cancelled_then_only_workflows
 fn given_a_subagent_that_asks_when_the_user_answers_then_its_session_waits_and_goes_on() {
     with(&native(), |scene| {
         begins(scene, true);
-        scene.says([of_agent(calls("msg_2", "ls", "Bash", &json!({ "command": "ls" })))]);
+        scene.says([of_agent(calls(
+            "msg_2",
+            "ls",
+            "Bash",
+            &json!({ "command": "ls" }),
+        ))]);
         scene.desk.take();
         scene.says([may("q1", "ls"), may("q2", "ls")]);
         let all = scene.desk.take();
@@ -208,14 +241,23 @@ fn given_a_subagent_that_asks_when_the_user_answers_then_its_session_waits_and_g
         assert_eq!(asked.len(), 2);
         assert!(asked.iter().all(|it| it["params"]["sessionId"] == AGENT));
         let states = |all: &[Value]| {
-            let states = all.iter().map(|it| &it["params"]["update"]["state"]["state"]);
-            states.filter(|it| !it.is_null()).cloned().collect::<Vec<_>>()
+            let states = all
+                .iter()
+                .map(|it| &it["params"]["update"]["state"]["state"]);
+            states
+                .filter(|it| !it.is_null())
+                .cloned()
+                .collect::<Vec<_>>()
         };
         assert_eq!(states(&all), ["requires_action"]);
         let yes = json!({ "outcome": { "outcome": "selected", "optionId": "allow-once" } });
         scene.desk.reply(&asked[0]["id"], &yes);
         scene.settle();
-        assert_eq!(states(&scene.desk.take()), [""; 0], "another question is open");
+        assert_eq!(
+            states(&scene.desk.take()),
+            [""; 0],
+            "another question is open"
+        );
         scene.says([json!({ "type": "control_cancel_request", "request_id": "q2" })]);
         assert_eq!(states(&scene.desk.take()), ["running"]);
     });
@@ -232,7 +274,11 @@ fn given_a_reported_cancel_when_subagents_speak_then_only_those_that_run_on_are_
             words::of(&[1]),
         ))]);
         told(scene);
-        scene.says([launches(), started(false), of_agent(words::assistant("msg_2", "No."))]);
+        scene.says([
+            launches(),
+            started(false),
+            of_agent(words::assistant("msg_2", "No.")),
+        ]);
         assert_eq!(told(scene), []);
         let on = json!({ "tasks": [{ "task_id": AGENT, "run_id": "run-1",
                                      "task_type": "local_agent", "description": "Look" }] });
@@ -240,7 +286,12 @@ fn given_a_reported_cancel_when_subagents_speak_then_only_those_that_run_on_are_
         scene.says([of_agent(words::assistant("msg_3", "Yes."))]);
         let kinds: Vec<(String, String)> = told(scene)
             .into_iter()
-            .map(|(session, update)| (session, update["sessionUpdate"].as_str().unwrap().to_owned()))
+            .map(|(session, update)| {
+                (
+                    session,
+                    update["sessionUpdate"].as_str().unwrap().to_owned(),
+                )
+            })
             .collect();
         let kind = |session: &str, kind: &str| (session.to_owned(), kind.to_owned());
         assert_eq!(
@@ -306,16 +357,23 @@ fn given_a_nested_subagent_when_it_begins_and_ends_then_its_parents_session_is_t
                 "task_started",
                 json!({ "task_type": "local_agent", "description": "Deeper" }),
             ),
-            inner("task_updated", json!({ "patch": { "status": "completed" } })),
+            inner(
+                "task_updated",
+                json!({ "patch": { "status": "completed" } }),
+            ),
         ]);
         assert_eq!(
             told(scene),
             [
-                inside(json!({ "sessionUpdate": "subagent_update", "sessionId": "deep",
+                inside(
+                    json!({ "sessionUpdate": "subagent_update", "sessionId": "deep",
                                "title": "Deeper", "capabilities": { "cancel": {} },
-                               "state": { "state": "running" } })),
-                inside(json!({ "sessionUpdate": "subagent_update", "sessionId": "deep",
-                               "state": { "state": "idle", "stopReason": "end_turn" } })),
+                               "state": { "state": "running" } })
+                ),
+                inside(
+                    json!({ "sessionUpdate": "subagent_update", "sessionId": "deep",
+                               "state": { "state": "idle", "stopReason": "end_turn" } })
+                ),
             ]
         );
     });
@@ -402,7 +460,11 @@ fn given_a_running_subagent_when_the_process_dies_then_its_session_has_failed() 
 #[test]
 fn given_child_sessions_when_the_main_thread_speaks_then_the_session_itself_is_told() {
     with(&native(), |scene| {
-        scene.says([words::start("msg_1"), words::text_block(0), words::text(0, "Hi.")]);
+        scene.says([
+            words::start("msg_1"),
+            words::text_block(0),
+            words::text(0, "Hi."),
+        ]);
         assert_eq!(told(scene), [root(chunk("Hi.", "msg_1"))]);
     });
 }

@@ -33,7 +33,9 @@ pub fn with(client: &Value, play: impl Fn(&mut Scene)) {
         let lines = scene.desk.to_host.iter();
         let record = [
             scene.desk.log.clone(),
-            lines.map(|(channel, line)| format!("{channel} {line}")).collect(),
+            lines
+                .map(|(channel, line)| format!("{channel} {line}"))
+                .collect(),
         ];
         match &first {
             None => first = Some(record),
@@ -143,10 +145,7 @@ pub fn notified(status: &str, summary: &str) -> Value {
 
 /// A hook in the subagent.
 pub fn hook(event: &str, more: Value) -> Value {
-    let input = words::with(
-        json!({ "hook_event_name": event, "agent_id": AGENT }),
-        more,
-    );
+    let input = words::with(json!({ "hook_event_name": event, "agent_id": AGENT }), more);
     let asked = json!({ "subtype": "hook_callback", "callback_id": "hook", "input": input });
     json!({ "type": "control_request", "request_id": format!("hook-{event}"), "request": asked })
 }

@@ -49,7 +49,10 @@ fn writes(scene: &mut Scene, bytes: &[u8]) {
 }
 
 fn ends(scene: &mut Scene) {
-    scene.says([frame("task_updated", json!({ "patch": { "status": "completed" } }))]);
+    scene.says([frame(
+        "task_updated",
+        json!({ "patch": { "status": "completed" } }),
+    )]);
 }
 
 /// What came to the terminal: its output, and how it closed.
@@ -98,7 +101,9 @@ fn given_a_command_in_the_background_when_it_prints_then_that_is_shown_until_it_
 fn given_much_output_when_looked_at_then_it_comes_in_parts_and_the_middle_may_be_left_out() {
     let size = |scene: &mut Scene| {
         let all = terminal(scene);
-        all.iter().map(|it| it.as_str().unwrap().len() as u64).sum::<u64>()
+        all.iter()
+            .map(|it| it.as_str().unwrap().len() as u64)
+            .sum::<u64>()
     };
     with(&terminals(), |scene| {
         begins(scene);

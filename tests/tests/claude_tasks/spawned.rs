@@ -13,8 +13,10 @@ fn air() -> Value {
 }
 
 fn ended(state: &str) -> (String, Value) {
-    root(json!({ "sessionUpdate": "subagent_state_update", "subagentSessionId": AGENT,
-                 "state": state }))
+    root(
+        json!({ "sessionUpdate": "subagent_state_update", "subagentSessionId": AGENT,
+                 "state": state }),
+    )
 }
 
 /// `subagent.air.v1`
@@ -30,7 +32,10 @@ fn given_the_extension_when_a_subagent_works_then_it_is_spawned_and_has_a_state(
         );
         scene.says([of_agent(words::assistant("msg_2", "Here."))]);
         let told_ = told(scene);
-        assert_eq!(told_.last(), Some(&inside(chunk_of_agent("Here.", "msg_2"))));
+        assert_eq!(
+            told_.last(),
+            Some(&inside(chunk_of_agent("Here.", "msg_2")))
+        );
         scene.says([
             updated("completed"),
             notified("completed", "Here."),

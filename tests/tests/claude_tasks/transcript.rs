@@ -35,11 +35,14 @@ fn given_an_ordinary_client_when_a_subagent_speaks_then_what_streams_is_shown_an
 
 #[test]
 fn given_a_client_of_transcripts_when_a_subagent_speaks_then_all_stands_below_its_call() {
-    with(&json!({ "_meta": { "subagent-transcript": true } }), |scene| {
-        let all = [json!(["root", "One ", CALL]), json!(["root", "two.", CALL])];
-        assert_eq!(said(scene), all);
-        assert_eq!(forwarded(scene), true);
-    });
+    with(
+        &json!({ "_meta": { "subagent-transcript": true } }),
+        |scene| {
+            let all = [json!(["root", "One ", CALL]), json!(["root", "two.", CALL])];
+            assert_eq!(said(scene), all);
+            assert_eq!(forwarded(scene), true);
+        },
+    );
 }
 
 #[test]
@@ -67,9 +70,12 @@ fn given_a_dropped_delta_when_the_window_closes_then_the_block_comes_whole_where
         ]);
         let all = told(scene).into_iter();
         let said = all.filter(|(_, it)| it["sessionUpdate"] == "agent_message_chunk");
-        said.map(|(_, it)| it["content"]["text"].clone()).collect::<Vec<_>>()
+        said.map(|(_, it)| it["content"]["text"].clone())
+            .collect::<Vec<_>>()
     };
     let transcript = json!({ "_meta": { "subagent-transcript": true } });
-    with(&transcript, |scene| assert_eq!(play(scene), ["One two three."]));
+    with(&transcript, |scene| {
+        assert_eq!(play(scene), ["One two three."])
+    });
     with(&json!({}), |scene| assert_eq!(play(scene), ["two "]));
 }

@@ -7,8 +7,8 @@ pub mod dialog;
 mod extras;
 pub mod maka;
 mod module;
-mod outcome;
 pub mod more;
+mod outcome;
 mod spent;
 
 pub use extras::Extras;

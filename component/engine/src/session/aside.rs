@@ -63,12 +63,7 @@ impl Sessions {
     }
 
     /// Something of a task.
-    pub(super) fn task(
-        &mut self,
-        core: &mut Core<'_>,
-        key: Option<SessionKey>,
-        task: &Task<'_>,
-    ) {
+    pub(super) fn task(&mut self, core: &mut Core<'_>, key: Option<SessionKey>, task: &Task<'_>) {
         let Some((key, session)) = self.shown_mut(key) else {
             return;
         };

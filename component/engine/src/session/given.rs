@@ -103,7 +103,10 @@ impl Sessions {
         self.show(core, key, &Update::Report(report));
     }
 
-    pub(super) fn shown_mut(&mut self, key: Option<SessionKey>) -> Option<(SessionKey, &mut Session)> {
+    pub(super) fn shown_mut(
+        &mut self,
+        key: Option<SessionKey>,
+    ) -> Option<(SessionKey, &mut Session)> {
         let key = key?;
         let shows = !self.ending && self.shows(self.open.get(&key)?);
         let session = self.open.get_mut(&key)?;

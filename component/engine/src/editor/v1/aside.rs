@@ -111,11 +111,9 @@ fn spawned(owner: &str, id: &str, news: &News<'_>, out: &mut Vec<u8>) {
         News::Over(Over::Failed) => "failed",
         News::Over(Over::Stopped) => "cancelled",
         // It has no words for these.
-        News::Told { .. }
-        | News::Works
-        | News::Waits
-        | News::Replied { .. }
-        | News::Set { .. } => return,
+        News::Told { .. } | News::Works | News::Waits | News::Replied { .. } | News::Set { .. } => {
+            return;
+        }
     };
     let update = object! {
         "sessionUpdate": "subagent_state_update", "subagentSessionId": id, "state": state,

@@ -57,9 +57,14 @@ impl Session {
             self.permissions.ask(id, request, &about, aside, card)
         };
         let agent = request.agent_id.as_deref();
-        let parent = self.cards.parent(&request.tool_use_id).map(ToOwned::to_owned);
+        let parent = self
+            .cards
+            .parent(&request.tool_use_id)
+            .map(ToOwned::to_owned);
         let call = agent.and_then(|agent| self.tasks.get(agent)?.call.clone());
-        let inside = call.or(parent).and_then(|call| self.child(cx, &call, agent));
+        let inside = call
+            .or(parent)
+            .and_then(|call| self.child(cx, &call, agent));
         if let Some(child) = &inside {
             self.child_asks(cx, id, child);
         }

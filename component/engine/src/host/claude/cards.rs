@@ -349,8 +349,8 @@ impl Cards {
                 .for_each(|oldest| self.close(&oldest, out));
         }
         let mut call = Call::new(id, name, parent);
-        call.hidden = tools::is_hidden(name)
-            || (self.setting.children && matches!(name, "Agent" | "Task"));
+        call.hidden =
+            tools::is_hidden(name) || (self.setting.children && matches!(name, "Agent" | "Task"));
         call.terminal = tools::is_command(name) && self.setting.terminals;
         call.lean = self.setting.extras.on;
         self.calls.push(call);

@@ -273,7 +273,14 @@ impl Session {
                     ..Known::default()
                 };
                 let options = settings(self.panel.as_ref(), &set);
-                self.tell_child(cx, &id, News::Set { options, meta: None });
+                self.tell_child(
+                    cx,
+                    &id,
+                    News::Set {
+                        options,
+                        meta: None,
+                    },
+                );
             }
         }
     }
@@ -359,16 +366,34 @@ pub fn settings(panel: Option<&Panel>, set: &Known) -> Options {
     if let Some(model) = &set.model {
         let row = panel.and_then(|panel| panel.running(model));
         let (id, name) = row.unwrap_or_else(|| (model.clone(), model.clone()));
-        all.push(one("model", "Model", None, Category::Model, plain(&id, name)));
+        all.push(one(
+            "model",
+            "Model",
+            None,
+            Category::Model,
+            plain(&id, name),
+        ));
     }
     if let Some(effort) = &set.effort {
         let about = Some("Current reasoning effort");
         let value = plain(effort, options::capital(effort));
-        all.push(one("effort", "Effort", about, Category::ThoughtLevel, value));
+        all.push(one(
+            "effort",
+            "Effort",
+            about,
+            Category::ThoughtLevel,
+            value,
+        ));
     }
     if let Some(agent) = &set.agent {
         let value = plain(agent, agent.clone());
-        all.push(one("agent", "Agent", Some("Subagent type"), Category::None, value));
+        all.push(one(
+            "agent",
+            "Agent",
+            Some("Subagent type"),
+            Category::None,
+            value,
+        ));
     }
     Options(all)
 }

@@ -205,7 +205,9 @@ impl Panel {
         if let Some(name) = self.models.default_is().filter(|_| self.named) {
             // No row stands for what is best.
             let best = |it: &&Model| it.value == DEFAULT;
-            row = Some(row).filter(|it| !best(it)).or(self.models.find(name))?;
+            row = Some(row)
+                .filter(|it| !best(it))
+                .or(self.models.find(name))?;
         }
         Some((row.value.clone(), row.name().to_string()))
     }

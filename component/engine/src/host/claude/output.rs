@@ -143,7 +143,11 @@ impl Session {
             (Step::Opens { last }, Some(FileArrival::Facts(facts))) => {
                 let last = *last;
                 self.skip(cx, &mut output, facts.size);
-                let most = if last { u64::MAX } else { limits::CLAUDE_OUTPUT_READ };
+                let most = if last {
+                    u64::MAX
+                } else {
+                    limits::CLAUDE_OUTPUT_READ
+                };
                 let end = facts.size.min(output.at.saturating_add(most));
                 output.step = Step::Reads { handle, end, last };
                 None
@@ -261,7 +265,11 @@ fn last_start(bytes: &[u8]) -> usize {
             0x80..=0xBF => continue,
             _ => break,
         };
-        return if at + needs > bytes.len() { at } else { bytes.len() };
+        return if at + needs > bytes.len() {
+            at
+        } else {
+            bytes.len()
+        };
     }
     bytes.len()
 }

@@ -159,13 +159,11 @@ impl Permissions {
                 answers,
                 aside,
                 ..
-            } => {
-                match chosen(&answers, reply) {
-                    Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
-                    None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
-                    None => control::refusal(id, ABORTED),
-                }
-            }
+            } => match chosen(&answers, reply) {
+                Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
+                None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
+                None => control::refusal(id, ABORTED),
+            },
             Asked::Questions {
                 tool_use_id,
                 input,

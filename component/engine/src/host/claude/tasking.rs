@@ -154,7 +154,9 @@ impl Session {
             return;
         };
         // That it left the list says less than its own word.
-        let known = task.ended.is_some_and(|it| it != Over::Stopped || it == over);
+        let known = task
+            .ended
+            .is_some_and(|it| it != Over::Stopped || it == over);
         if !known {
             task.ended = Some(over);
         }
@@ -198,8 +200,7 @@ impl Session {
             && let Some(call) = task.call.clone()
         {
             let mut out = Vec::new();
-            self.cards
-                .settled(&call, over == Over::Completed, &mut out);
+            self.cards.settled(&call, over == Over::Completed, &mut out);
             self.tell_cards(cx, out);
         }
     }

@@ -193,7 +193,10 @@ impl Tasks {
     /// The list of all that run in the background: gives those that have left it, and those
     /// that are new there.
     pub fn listed(&mut self, entries: &[TaskFrame<'_>]) -> (Vec<String>, Vec<String>) {
-        let now: BTreeSet<&str> = entries.iter().filter_map(|it| it.task_id.as_deref()).collect();
+        let now: BTreeSet<&str> = entries
+            .iter()
+            .filter_map(|it| it.task_id.as_deref())
+            .collect();
         let mut left = Vec::new();
         for (id, task) in &mut self.all {
             if task.listed && !now.contains(id.as_str()) {

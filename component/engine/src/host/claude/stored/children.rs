@@ -140,10 +140,13 @@ impl Children {
         let model = model.filter(|it| *it != "<synthetic>");
         if let Some(model) = model.filter(|it| child.model.as_deref() != Some(it)) {
             child.model = Some(model.to_owned());
-            child.set(&Known {
-                model: child.model.clone(),
-                ..Known::default()
-            }, tell);
+            child.set(
+                &Known {
+                    model: child.model.clone(),
+                    ..Known::default()
+                },
+                tell,
+            );
         }
         child.begins(tell);
     }

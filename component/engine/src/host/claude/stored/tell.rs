@@ -254,7 +254,8 @@ impl Telling {
         tell: &mut dyn FnMut(Fact<'_>),
     ) {
         let agent = matches!(self.cards.name(&block.tool_use_id), Some("Agent" | "Task"));
-        if agent && self.children.shows().sessions()
+        if agent
+            && self.children.shows().sessions()
             && self.children.result(block, structured, tell)
         {
             self.cards.reveal(&block.tool_use_id, out);
