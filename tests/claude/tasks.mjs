@@ -40,8 +40,10 @@ export const tasks = {
     run: async (x) => {
       const beginning = begun(x);
       const first = x.prompt("Delegate [[mock:subagentbg]]");
+      const read = x.editor.heard(({ params }) => params?.update?.status === "completed");
+      const told = x.editor.heard(({ params }) => params?.update?.content?.text === "nt.");
       const { params } = await beginning;
-      await sleep(800);
+      await Promise.all([read, told]);
       x.editor.tell("session/cancel", { sessionId: params.update.sessionId });
       await first;
       await sleep(4000);

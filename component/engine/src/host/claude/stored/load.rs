@@ -5,6 +5,7 @@
 //! no process is started for a session that is not there; what the process says is not shown
 //! among the past.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -42,7 +43,7 @@ pub struct Load {
     /// The session was the editor's before.
     owned: bool,
     step: Step,
-    reading: Option<Replay>,
+    reading: Option<Box<Replay>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -226,7 +227,7 @@ impl Claude {
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
-                load.reading = Some(reading);
+                load.reading = Some(reading.into());
             }
             Some((handle, ..)) => cx.core.file_close(handle),
             None => {}
@@ -308,7 +309,7 @@ impl Claude {
                     let _over = load.refuse(cx, failure::ended());
                     return;
                 };
-                let told = load.reading.as_ref().is_none_or(Replay::over);
+                let told = load.reading.as_ref().is_none_or(|it| it.over());
                 if told && session.is_live() {
                     if let Some(mut reading) = load.reading.take() {
                         if *live {
