@@ -203,6 +203,7 @@ impl Session {
         let origin: Origin<'_> = part(frame.origin);
         let uuids = frame.prompts();
         let gate = self.turns.gate();
+        self.more.records.result(&frame.subtype);
         let (usage, spent) = self.meter.result(
             frame.usage,
             frame.model_usage,
@@ -243,6 +244,7 @@ impl Session {
         }
         self.shown = false;
         self.api_error = None;
+        self.more.records.result("");
     }
 
     /// A result that shows nothing of its own is the only place where its text stands.
