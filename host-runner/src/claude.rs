@@ -6,6 +6,7 @@
 //! ([`crate::journal::redacted`] sees to that).
 
 use std::ffi::OsString;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -121,6 +122,31 @@ pub fn sessions() -> Option<PathBuf> {
     Some(sessions)
 }
 
+/// Where Claude Code keeps what commands in the background print. Made where it is not there
+/// yet, for this user alone, as the program would.
+#[must_use]
+pub fn task_output() -> Option<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let folder = task_folder(|name| std::env::var_os(name), user);
+    let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
+    if let Err(error) = made.or_else(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Ok(()),
+        _ => Err(error),
+    }) {
+        tracing::warn!("{} cannot be made: {error}", folder.display());
+    }
+    // A link, or somebody else's folder, is not what the program would use.
+    let facts = std::fs::symlink_metadata(&folder).ok()?;
+    (facts.is_dir() && facts.uid() == user).then_some(folder)
+}
+
+fn task_folder(variable: impl Fn(&str) -> Option<OsString>, user: u32) -> PathBuf {
+    let named = |name| variable(name).filter(|value| !value.is_empty());
+    let temporary = named("CLAUDE_CODE_TMPDIR").or_else(|| named("TMPDIR"));
+    let temporary = temporary.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    temporary.join(format!("claude-{user}"))
+}
+
 /// Becomes the executable. Comes back only when that fails.
 #[must_use]
 pub fn become_it(options: &Options, words: &[OsString]) -> Error {
@@ -164,6 +190,23 @@ mod tests {
                 ..Program::at("node")
             }
         );
+    }
+
+    #[test]
+    fn given_folders_for_temporary_files_when_read_then_the_programs_own_comes_first() {
+        let folder = |own: &'static str, all: &'static str| {
+            task_folder(
+                |name| match name {
+                    "CLAUDE_CODE_TMPDIR" => Some(own.into()),
+                    "TMPDIR" => Some(all.into()),
+                    _ => None,
+                },
+                7,
+            )
+        };
+        assert_eq!(folder("/own", "/all"), Path::new("/own/claude-7"));
+        assert_eq!(folder("", "/all"), Path::new("/all/claude-7"));
+        assert_eq!(folder("", ""), Path::new("/tmp/claude-7"));
     }
 
     #[test]

@@ -107,7 +107,8 @@ fn grants(host: Host, options: &Options, maka: discovery::Options) -> Result<Gra
         Host::Maka => Ok(grants.with_maka(maka)),
         Host::Claude => Ok(grants
             .with_program(claude::NAME, claude::executable(options))
-            .with_files(Root::HostState, claude::sessions())),
+            .with_files(Root::HostState, claude::sessions())
+            .with_files(Root::TaskOutput, claude::task_output())),
         Host::Embedded => {
             let world = embedded::World::new(embedded::Options {
                 script: options.embedded_script.clone(),

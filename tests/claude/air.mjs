@@ -3,7 +3,7 @@
 import { scenarios } from "./scenarios.mjs";
 import { sleep } from "./editor.mjs";
 
-const capabilities = {
+export const capabilities = {
   session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
   plan: {},
   elicitation: { form: {}, url: {} },

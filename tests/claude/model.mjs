@@ -39,6 +39,7 @@ export async function startModel(workspace) {
         return json(script.status, { type: "error", error: script.error, request_id: id }, { "request-id": id });
       }
     }
+    if (script.delayMs) await sleep(script.delayMs);
     if (body.stream) return stream(response, body.model, script, n);
     const content = script.blocks.map((block) => ({ type: "text", text: block.text ?? "ok" }));
     const message = { id: `msg_mock_${n}`, type: "message", role: "assistant", model: body.model, content };

@@ -7,8 +7,9 @@ import { startModel } from "./model.mjs";
 import { air } from "./air.mjs";
 import { compare as differencesOf } from "./parity.mjs";
 import { play, scenarios as plain } from "./scenarios.mjs";
+import { tasks } from "./tasks.mjs";
 
-const scenarios = { ...plain, ...air };
+const scenarios = { ...plain, ...air, ...tasks };
 
 const words = process.argv.slice(2);
 const option = (name) => {

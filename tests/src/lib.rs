@@ -5,6 +5,7 @@
 //! Nothing here may touch a socket, a real clock or wasmtime: what a test does is decided
 //! by the test alone. Invariant: the same test gives the same bytes every time.
 
+pub mod beyond;
 pub mod conversation;
 pub mod crowd;
 pub mod desk;

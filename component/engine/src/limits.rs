@@ -245,6 +245,15 @@ pub const CLAUDE_STREAMED_INPUT: u64 = 64 << 10;
 pub const CLAUDE_STREAMS: u64 = 64;
 /// Calls of a session that are open at once (decision); one more closes the oldest.
 pub const CLAUDE_OPEN_CALLS: u64 = 4_096;
+/// Milliseconds between looks at what a command in the background prints (Claude adapter,
+/// section 12).
+pub const CLAUDE_OUTPUT_MS: u64 = 500;
+/// Bytes of it that one look reads.
+pub const CLAUDE_OUTPUT_READ: u64 = 256 << 10;
+/// Bytes of it that may wait; of more, only the end is shown.
+pub const CLAUDE_OUTPUT_BACKLOG: u64 = 1 << 20;
+/// Tasks that are remembered after their end: output of a subagent may be late (decision).
+pub const CLAUDE_ENDED_TASKS: u64 = 256;
 /// Calls that are remembered after their end, since a hook may be late (decision).
 pub const CLAUDE_ENDED_CALLS: u64 = 256;
 /// Tasks of a session's plan (decision); one more drops the oldest that is done.

@@ -339,7 +339,7 @@ fn given_a_cancel_when_calls_are_open_then_each_is_closed_once_but_for_those_kep
     cards.called("hidden", "TaskList", &input, None, &mut out);
     cards.called("denied", "Read", &input, None, &mut out);
     cards.denied("denied", None, None, None, &mut out);
-    let close = |cards: &mut Cards| told(|out| cards.close_all(|parent| parent.is_some(), out));
+    let close = |cards: &mut Cards| told(|out| cards.close_all(|_, parent| parent.is_some(), out));
     let exit = json!({ "terminal_id": "never", "exit_code": null, "signal": null });
     assert_eq!(
         close(&mut cards),

@@ -134,7 +134,7 @@ fn perform(cards: &mut Cards, id: &str, name: &str, act: &Act, out: &mut Vec<Tol
         Act::Progress => cards.progress(id, None, &Progress::default(), out),
         Act::Denied => cards.denied(id, None, Some("no"), None, out),
         Act::Settled => cards.settled(id, true, out),
-        Act::CloseAll => cards.close_all(|_| false, out),
+        Act::CloseAll => cards.close_all(|_, _| false, out),
     }
 }
 
@@ -191,7 +191,7 @@ proptest! {
                 check(&mut known, update);
             }
         }
-        one.close_all(|_| false, &mut vec![]);
+        one.close_all(|_, _| false, &mut vec![]);
         for call in 0..4 {
             let id = format!("t{call}");
             prop_assert!(!one.is_open(&id));

@@ -63,7 +63,7 @@ fn run(name: &str, restored: bool) -> Scenario {
         }
         let mut out = vec![];
         if row.cancelled {
-            run.cards.close_all(|_| false, &mut out);
+            run.cards.close_all(|_, _| false, &mut out);
         }
         let asked = row
             .cli

@@ -16,6 +16,7 @@ use crate::admission::Content;
 use crate::config::Agent;
 use crate::effect::Level;
 pub use crate::host::Client;
+use crate::host::aside::{Subagent, Task};
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
 use crate::host::more::{More, Record};
 use crate::host::{Extras, Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
@@ -65,6 +66,8 @@ pub enum Ask {
     Close { session_id: String },
     /// `session/delete`.
     Delete { session_id: String },
+    /// `_session/async_task/stop`: stop a task in the background.
+    StopTask { session_id: String, task: String },
     /// `session/set_config_option` and `session/set_mode`.
     Configure {
         session_id: String,
@@ -305,6 +308,26 @@ impl Editor {
     /// Tells the steps of the work.
     pub fn plan(&mut self, core: &mut Core<'_>, session_id: &str, entries: &[PlanEntry]) {
         self.send(core, |out| v1::answers::plan(session_id, entries, out));
+    }
+
+    /// Tells something of a subagent that is a session.
+    pub fn subagent(&mut self, core: &mut Core<'_>, session_id: &str, subagent: &Subagent<'_>) {
+        let client = self.client;
+        self.send(core, |out| {
+            v1::aside::subagent(session_id, subagent, client, out)
+        });
+    }
+
+    /// Tells something of a task in the background.
+    pub fn task(&mut self, core: &mut Core<'_>, session_id: &str, task: &Task<'_>) {
+        self.send(core, |out| {
+            v1::aside::task(session_id, task.id, &task.news, out)
+        });
+    }
+
+    /// Answers `_session/async_task/stop`.
+    pub fn task_stopped(&mut self, core: &mut Core<'_>, ticket: Ticket, stopped: bool) {
+        self.answer(core, ticket, &v1::answers::task_stopped(stopped));
     }
 
     /// Tells how full the context is.

@@ -32,6 +32,9 @@ pub struct Dialog {
     /// The card as the question shows it, where the Host keeps it itself.
     #[serde(default)]
     pub card: Option<Box<Report>>,
+    /// The session of the subagent that asks, where it has one of its own.
+    #[serde(default)]
+    pub inside: Option<String>,
     /// What editors show of it that agreed on more than ACP.
     #[serde(default)]
     pub more: Option<Box<Besides>>,

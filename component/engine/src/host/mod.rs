@@ -1,16 +1,19 @@
 //! The Host side. A Host module turns its wire into facts and takes commands; nothing
 //! else crosses. No ACP version is known here.
 
+pub mod aside;
 pub mod claude;
 pub mod dialog;
 mod extras;
 pub mod maka;
 mod module;
 pub mod more;
+mod outcome;
 mod spent;
 
 pub use extras::Extras;
 pub use module::Module;
+pub use outcome::{Blame, Ending, Failure, Outcome};
 pub use spent::{Spent, Tokens, Usage};
 
 use alloc::boxed::Box;
@@ -28,7 +31,7 @@ use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
 use dialog::{Dialog, Means, Reply};
-use more::{More, Record};
+use more::More;
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -102,6 +105,14 @@ pub enum Command {
     /// Delete a session for good, whoever made it. Answered with [`Fact::Deleted`], also when
     /// there is none, or [`Fact::Refused`].
     Delete { ticket: Ticket, session_id: String },
+    /// Stop a subagent of any session, by the id of its own session; nothing else of it.
+    StopSubagent { id: String },
+    /// Stop a task in the background. Answered with [`Fact::TaskStopped`].
+    StopTask {
+        session: SessionKey,
+        ticket: Ticket,
+        task: String,
+    },
     /// The editor is slow: let go of the session's feed until [`Command::Resume`].
     Pause { session: SessionKey },
     /// The editor reads again.
@@ -179,6 +190,14 @@ pub enum Fact<'a> {
     },
     /// What is new on a tool's card. Shown whether a turn runs or not.
     Card(Box<Report>),
+    /// Something of a subagent that is a session of its own.
+    Subagent(aside::Subagent<'a>),
+    /// Something in such a subagent's session: what is said, or a card.
+    Inside { id: &'a str, fact: Box<Fact<'a>> },
+    /// Something of a task in the background.
+    Task(aside::Task<'a>),
+    /// Whether a task was there to be stopped.
+    TaskStopped { ticket: Ticket, stopped: bool },
     /// The user is asked. Answered with [`Command::Answer`], unless the turn is stopped or
     /// [`Fact::Withdrawn`] comes first.
     Asks { dialog: Dialog },
@@ -345,77 +364,6 @@ pub struct Said<'a> {
     pub text: &'a str,
     /// Extension data, as it stands in `_meta`.
     pub meta: Option<Object>,
-}
-
-/// Why a turn ended well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
-    /// The agent is done.
-    EndTurn,
-    /// The model's answer became too long.
-    MaxTokens,
-    /// The agent took all steps that it may take.
-    MaxTurnRequests,
-    /// The model refuses.
-    Refusal,
-    /// It was cancelled.
-    Cancelled,
-}
-
-/// How a turn ended.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Outcome {
-    /// With a reason that an editor knows.
-    Ended {
-        /// The reason.
-        ending: Ending,
-        /// What it took, where the Host says.
-        spent: Option<Spent>,
-    },
-    /// It failed, and the editor keeps failures as records.
-    Recorded {
-        /// The failure.
-        record: Record,
-        /// What it took, where the Host says.
-        spent: Option<Spent>,
-    },
-    /// By itself, and everything stored was read.
-    Completed,
-    /// The Host says that it failed.
-    Failed {
-        class: String,
-        message: Option<String>,
-    },
-    /// The Host stopped it, not asked by us.
-    Aborted { source: String },
-    /// Stopped as asked, or never admitted.
-    Stopped,
-    /// It could not be started or observed; if it was admitted, it was stopped.
-    Broken { failure: Failure },
-}
-
-/// Why something at the Host came to nothing, for people and for programs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Who has to do something.
-    pub blame: Blame,
-    /// A sentence.
-    pub message: String,
-    /// The error's data: `source`, `operation`, `code`, ...
-    pub data: Object,
-}
-
-/// Whose fault something was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Blame {
-    /// The request itself was at fault (`invalid_request`, `not_found`).
-    Request,
-    /// What it names is not there.
-    Absent,
-    /// The Host failed.
-    Host,
-    /// Somebody has to sign in first.
-    SignedOut,
 }
 
 /// A step of the work.

@@ -87,6 +87,7 @@ impl Sessions {
                     None => self.close_again(core, &session_id, ticket),
                 }
             }
+            Ask::StopTask { session_id, task } => self.stop_task(core, ticket, &session_id, task),
             Ask::Delete { session_id } => self.delete(core, session_id, ticket),
             Ask::Configure {
                 session_id,
@@ -101,6 +102,10 @@ impl Sessions {
             Tell::Cancel { session_id } => {
                 if let Some(key) = self.owned.get(&session_id).copied() {
                     self.cancel(core, key);
+                } else if self.habits.extras {
+                    // It may be a subagent's.
+                    let stop = Command::StopSubagent { id: session_id };
+                    self.commands.push_back(stop);
                 }
             }
             Tell::CancelRequest { id } => {

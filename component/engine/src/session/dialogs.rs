@@ -128,7 +128,8 @@ impl Sessions {
                     session: key,
                     dialog: dialog.id.clone(),
                 };
-                let number = self.editor.ask_user(core, &session.id, dialog, waiter);
+                let place = dialog.inside.as_deref().unwrap_or(&session.id);
+                let number = self.editor.ask_user(core, place, dialog, waiter);
                 *stage = Stage::Asked(number);
             }
         }

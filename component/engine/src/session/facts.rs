@@ -77,6 +77,12 @@ impl Listener for Sessions {
                 self.show(core, session, &update);
             }
             Fact::Card(report) => self.card(core, session, &report),
+            Fact::Subagent(subagent) => self.subagent(core, session, &subagent),
+            Fact::Inside { id, fact } => self.inside(core, session, id, *fact),
+            Fact::Task(task) => self.task(core, session, &task),
+            Fact::TaskStopped { ticket, stopped } => {
+                self.editor.task_stopped(core, ticket, stopped);
+            }
             Fact::Tool(fact) => {
                 return self.shown(core, session, |projection| projection.tool(fact));
             }

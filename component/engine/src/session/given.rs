@@ -103,7 +103,10 @@ impl Sessions {
         self.show(core, key, &Update::Report(report));
     }
 
-    fn shown_mut(&mut self, key: Option<SessionKey>) -> Option<(SessionKey, &mut Session)> {
+    pub(super) fn shown_mut(
+        &mut self,
+        key: Option<SessionKey>,
+    ) -> Option<(SessionKey, &mut Session)> {
         let key = key?;
         let shows = !self.ending && self.shows(self.open.get(&key)?);
         let session = self.open.get_mut(&key)?;
@@ -121,7 +124,7 @@ impl Sessions {
     }
 
     /// The Host's process is not read while the editor does not read (rule R7).
-    fn pause_if_slow(&mut self, key: SessionKey) {
+    pub(super) fn pause_if_slow(&mut self, key: SessionKey) {
         if !self.editor.slow() {
             return;
         }

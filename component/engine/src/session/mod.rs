@@ -5,6 +5,7 @@
 //! once; after its answer nothing more is shown for it; a session that was closed shows
 //! nothing from that moment on.
 
+mod aside;
 mod asks;
 mod delete;
 mod dialogs;

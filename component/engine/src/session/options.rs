@@ -70,10 +70,12 @@ pub enum Category {
     ThoughtLevel,
     /// Something of the Host, by its own word.
     Other(String),
+    /// Nothing that has a place.
+    None,
 }
 
 /// A value of an option.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// For programs.
     pub id: String,

@@ -268,6 +268,7 @@ pub fn feed(cards: &mut Cards, frame: &str, out: &mut Vec<Told>) -> Option<Repor
                     structured: frame.tool_use_result,
                     non_execution: about.and_then(|about| about.non_execution_kind),
                     feedback: about.and_then(|about| about.user_feedback),
+                    ..Ended::default()
                 };
                 cards.result(block.tool_use_id, &ended, out);
             }

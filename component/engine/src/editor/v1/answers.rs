@@ -162,6 +162,11 @@ pub fn steered(steered: Steered) -> Box<RawValue> {
     })
 }
 
+/// Result of `_session/async_task/stop`.
+pub fn task_stopped(stopped: bool) -> Box<RawValue> {
+    raw(&object! { "stopped": stopped })
+}
+
 /// Result of methods that only say yes.
 pub fn empty() -> Box<RawValue> {
     raw(&object! {})

@@ -29,6 +29,16 @@ pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Resul
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?, habits),
         "_session/steering" => prompt::steering(read(method, params)?, habits),
+        "_session/async_task/stop" if habits.extras => {
+            let OfTask {
+                session_id,
+                async_task_id,
+            } = read(method, params)?;
+            Ok(Ask::StopTask {
+                session_id: session_id.into_owned(),
+                task: async_task_id.into_owned(),
+            })
+        }
         air::GOAL if habits.extras => air::goal_asked(read(method, params)?),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
@@ -90,6 +100,15 @@ pub(super) fn read<'a, T: Deserialize<'a>>(
 struct OfSession<'a> {
     #[serde(borrow)]
     session_id: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfTask<'a> {
+    #[serde(borrow)]
+    session_id: Cow<'a, str>,
+    #[serde(borrow)]
+    async_task_id: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]

@@ -2,6 +2,7 @@
 
 mod air;
 pub mod answers;
+pub mod aside;
 mod blocks;
 pub mod capabilities;
 pub mod decode;

@@ -117,7 +117,7 @@ fn notification(session_id: &str, update: Object, out: &mut Vec<u8>) {
 }
 
 /// Switches only for a client that shows them (CONFIG-003: none that was not offered).
-fn config_options(options: &Options, client: Client) -> Vec<Object> {
+pub(super) fn config_options(options: &Options, client: Client) -> Vec<Object> {
     let option = |choice| config_option(choice, client);
     options.0.iter().map(option).collect()
 }
@@ -128,6 +128,7 @@ fn config_option(choice: &Choice, client: Client) -> Object {
         Category::Model => "model",
         Category::ThoughtLevel => "thought_level",
         Category::Other(word) => word,
+        Category::None => "",
     };
     let switch = choice.switch && client.switches;
     let mut option = object! {
@@ -137,7 +138,9 @@ fn config_option(choice: &Choice, client: Client) -> Object {
     if let Some(about) = &choice.about {
         option.set("description", about);
     }
-    option.set("category", category);
+    if !category.is_empty() {
+        option.set("category", category);
+    }
     let recommended = choice.marks.recommended.as_ref();
     if let Some(value) = recommended.filter(|_| client.extras.on) {
         option.set("_meta", &air::meta(object! { "recommendedValue": value }));

@@ -74,12 +74,21 @@ pub fn object(report: &Report) -> Object {
     object
 }
 
-fn shown(shown: &Shown) -> Object {
-    let content = |block: Object| object! { "type": "content", "content": block };
-    match shown {
-        Shown::Text(text) => content(object! { "type": "text", "text": text }),
+/// Text or a picture, as a content block.
+pub fn block(shown: &Shown) -> Option<Object> {
+    Some(match shown {
+        Shown::Text(text) => object! { "type": "text", "text": text },
         Shown::Image { data, mime_type } => {
-            content(object! { "type": "image", "data": data, "mimeType": mime_type })
+            object! { "type": "image", "data": data, "mimeType": mime_type }
+        }
+        Shown::Change(_) | Shown::Terminal(_) | Shown::Patch { .. } => return None,
+    })
+}
+
+fn shown(shown: &Shown) -> Object {
+    match shown {
+        Shown::Text(_) | Shown::Image { .. } => {
+            object! { "type": "content", "content": block(shown) }
         }
         Shown::Change(change) => object! {
             "type": "diff", "path": change.path, "oldText": change.old, "newText": change.new,

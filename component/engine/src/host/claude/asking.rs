@@ -4,6 +4,9 @@
 //! Invariant: what the editor cannot show is answered here, so that the process never waits
 //! for it.
 
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
 use serde_json::value::RawValue;
 
 use super::choices::About;
@@ -49,12 +52,29 @@ impl Session {
                 able: panel.able(),
             };
             let agent = request.agent_id.as_deref();
-            let aside = agent.is_some_and(|agent| self.tasks.contains_key(agent));
+            let task = agent.and_then(|agent| self.tasks.get(agent));
+            let aside = task.is_some_and(super::tasks::Task::runs_aside);
             self.permissions.ask(id, request, &about, aside, card)
         };
+        let agent = request.agent_id.as_deref();
+        let parent = self
+            .cards
+            .parent(&request.tool_use_id)
+            .map(ToOwned::to_owned);
+        let call = agent.and_then(|agent| self.tasks.get(agent)?.call.clone());
+        let inside = call
+            .or(parent)
+            .and_then(|call| self.child(cx, &call, agent));
+        if let Some(child) = &inside {
+            self.child_asks(cx, id, child);
+        }
         let agreed = self.setup.client.extras.on;
         let more = dialog.more.filter(|_| agreed);
-        let dialog = Dialog { more, ..dialog };
+        let dialog = Dialog {
+            inside,
+            more,
+            ..dialog
+        };
         self.ask_user(cx, dialog);
     }
 
@@ -89,6 +109,20 @@ impl Session {
                 let no = crate::object! { "behavior": "cancelled" };
                 self.write(cx, &control::answer(id, &no));
             }
+        }
+    }
+
+    /// Ends the card of a call that ends with its question.
+    pub(super) fn settle_question(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        question: &str,
+        reply: Option<&Reply>,
+    ) {
+        if let Some((call, allowed)) = self.permissions.settles(question, reply) {
+            let mut out = Vec::new();
+            self.cards.settled(&call, allowed, &mut out);
+            self.tell_cards(cx, out);
         }
     }
 

@@ -42,6 +42,9 @@ pub struct Setting {
     pub terminals: bool,
     /// Whether it takes their output piece by piece.
     pub terminal_deltas: bool,
+    /// Whether it shows subagents as sessions: then no call stands for them.
+    #[serde(default)]
+    pub children: bool,
     /// What it agreed on beyond ACP.
     #[serde(default)]
     pub extras: Extras,
@@ -101,6 +104,8 @@ pub struct Ended<'a> {
     pub non_execution: Option<&'a str>,
     /// `tool_result_meta[].user_feedback`.
     pub feedback: Option<&'a RawValue>,
+    /// What it began goes on: the call ends with that.
+    pub goes_on: bool,
 }
 
 /// A `tool_progress` frame.
@@ -287,6 +292,35 @@ impl Cards {
         call.map(|call| call.name.as_str())
     }
 
+    /// The call of the subagent that made this one.
+    pub fn parent(&self, id: &str) -> Option<&str> {
+        let call = self.calls.iter().rev().find(|call| call.id == id);
+        call?.parent.as_deref()
+    }
+
+    /// The input of a call that has no card, until its result.
+    pub fn input(&self, id: &str) -> Option<&RawValue> {
+        let call = self.calls.iter().rev().find(|call| call.id == id);
+        call?.input.as_deref()
+    }
+
+    /// Whether a call had its result, or was never seen.
+    pub fn is_over(&self, id: &str) -> bool {
+        let call = self.calls.iter().rev().find(|call| call.id == id);
+        call.is_none_or(|call| call.ended)
+    }
+
+    /// A call that had no card gets one.
+    pub fn reveal(&mut self, id: &str, out: &mut Vec<Told>) {
+        let Some(call) = self.call(id).filter(|call| call.hidden && !call.ended) else {
+            return;
+        };
+        call.hidden = false;
+        let input = call.input.take();
+        let empty = || RawValue::from_string("{}".to_owned()).unwrap_or_default();
+        self.show(id, &input.unwrap_or_else(empty), out);
+    }
+
     /// The conversation began anew: nothing of before counts.
     pub fn reset(&mut self, out: &mut Vec<Told>) {
         let skills = core::mem::take(&mut self.skills);
@@ -315,7 +349,8 @@ impl Cards {
                 .for_each(|oldest| self.close(&oldest, out));
         }
         let mut call = Call::new(id, name, parent);
-        call.hidden = tools::is_hidden(name);
+        call.hidden =
+            tools::is_hidden(name) || (self.setting.children && matches!(name, "Agent" | "Task"));
         call.terminal = tools::is_command(name) && self.setting.terminals;
         call.lean = self.setting.extras.on;
         self.calls.push(call);

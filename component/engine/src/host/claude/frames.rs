@@ -15,10 +15,12 @@ use super::control::{self, Purpose};
 use super::failure;
 use super::options::capital;
 use super::records::Notice;
-use super::session::{Session, Task};
+use super::session::Session;
 use super::text::{MAIN, Piece};
 use super::turns::{Gate, Life, Owner};
+use super::wire::tasks::is_about_tasks;
 use super::wire::{Event, Frame, Message, Origin, Receipt, Request, Response, part};
+use crate::host::aside::{Over, Subagents};
 use crate::host::more::Severity;
 use crate::host::{Cx, Ending, Fact, Outcome, Said, Spent};
 use crate::object;
@@ -47,6 +49,7 @@ impl Session {
             "assistant" => self.assistant(cx, &frame),
             "user" => self.user(cx, &frame),
             "result" => self.result(cx, &frame),
+            "system" if is_about_tasks(&frame.subtype) => self.task_frame(cx, line),
             "system" if frame.subtype == "api_retry" => self.retrying(cx, line),
             "system" => {
                 self.system(cx, &frame);
@@ -64,6 +67,8 @@ impl Session {
             "control_response" => self.response(cx, &frame),
             "control_cancel_request" => {
                 let id = frame.request_id.as_deref().unwrap_or_default();
+                self.child_answered(cx, id);
+                self.settle_question(cx, id, None);
                 self.drop_preview(cx, id);
                 if self.permissions.withdrawn(id) {
                     self.tell(cx, Fact::Withdrawn { dialog: id });
@@ -80,8 +85,7 @@ impl Session {
     }
 
     fn in_background(&self, key: &str) -> bool {
-        let mut tasks = self.tasks.values();
-        tasks.any(|task| task.subagent && task.tool_use_id.as_deref() == Some(key))
+        self.tasks.in_background(key)
     }
 
     fn stream_event(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
@@ -91,6 +95,7 @@ impl Session {
             self.measure(cx, &event);
             if event.kind == "message_start" {
                 self.turns.answering();
+                self.own_begins(cx);
             }
         }
         let dropped = self.dropped(key);
@@ -117,11 +122,16 @@ impl Session {
 
     fn say(&mut self, cx: &mut Cx<'_, '_>, key: &str, piece: &Piece<'_>) {
         self.shown |= key == MAIN;
+        if key != MAIN && self.shows() == Subagents::Quiet {
+            return;
+        }
+        let child = self.child(cx, key, None);
         let meta = (key != MAIN).then(|| {
             object! { "claudeCode": object! { "parentToolUseId": key } }
         });
-        self.tell(
+        self.tell_in(
             cx,
+            child.as_deref(),
             Fact::Said(Said {
                 speaker: piece.speaker,
                 message_id: &piece.message_id,
@@ -139,8 +149,12 @@ impl Session {
         }
         // Before the report, what the interrupt flushed has streamed; the copy is not shown.
         let dropped = self.turns.gate() != Gate::Closed && !self.in_background(key);
-        // Of a subagent the editor has had the stream; there is no more.
-        let hidden = dropped || key != MAIN || self.is_recorded(frame, &message);
+        // Of a subagent many editors have had the stream; there is no more.
+        let unseen = key != MAIN && !self.shows().whole();
+        let hidden = dropped || unseen || self.is_recorded(frame, &message);
+        if !dropped && let Some(child) = self.child(cx, key, frame.agent_id.as_deref()) {
+            self.child_runs(cx, &child, message.model.as_deref());
+        }
         for piece in self.texts.whole(key, &message, hidden, &frame.uuid) {
             self.say(cx, key, &piece);
         }
@@ -206,7 +220,7 @@ impl Session {
             uuids: &uuids,
             autonomous: AUTONOMOUS.contains(&&*origin.kind),
             aborted: frame.aborted(),
-            background: self.tasks.values().any(|task| task.subagent),
+            background: self.tasks.subagents_run() && !self.setup.client.extras.background,
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
         let settled = self.turns.result(owner);
@@ -221,7 +235,9 @@ impl Session {
         if gate != Gate::Reported {
             self.tell(cx, Fact::Usage(usage));
         }
+        self.own_ends(cx, over(frame));
         self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        self.release_tasks(cx);
         // The end of a task's report may come in the middle of a stream.
         if frame.num_turns != Some(0) {
             self.texts.over();
@@ -294,10 +310,16 @@ impl Session {
             }
             "compact_boundary" => self.compact_boundary(cx, frame),
             "session_state_changed" => match frame.state.as_deref() {
-                Some("running") => self.turns.running(),
+                Some("running") => {
+                    self.turns.running();
+                    if self.tasks.noted.is_some() {
+                        self.own_begins(cx);
+                    }
+                }
                 Some("idle") => {
                     let settled = self.turns.idle();
                     self.texts.over();
+                    self.own_ends(cx, Over::Completed);
                     self.settle(cx, settled, None);
                 }
                 _ => {}
@@ -316,25 +338,6 @@ impl Session {
                 self.tell(cx, Fact::Visited { id });
             }
             "informational" => self.informed(cx, frame),
-            "task_started" => {
-                if let Some(id) = &frame.task_id
-                    && frame.is_backgrounded
-                {
-                    let task = Task {
-                        tool_use_id: frame.tool_use_id.as_deref().map(ToOwned::to_owned),
-                        subagent: frame.task_type.as_deref() != Some("local_bash"),
-                    };
-                    self.tasks.insert(id.to_string(), task);
-                }
-            }
-            "task_notification" => {
-                if let Some(id) = &frame.task_id
-                    && let Some(task) = self.tasks.remove(&**id)
-                    && let Some(tool) = task.tool_use_id
-                {
-                    self.texts.forget(&tool);
-                }
-            }
             _ => {}
         }
     }
@@ -457,6 +460,15 @@ impl Session {
             Purpose::Skills => self.skills_are(cx, &response),
             Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
+    }
+}
+
+/// How what Claude did by itself ended.
+fn over(frame: &Frame<'_>) -> Over {
+    match (frame.aborted(), frame.is_error) {
+        (true, _) => Over::Stopped,
+        (false, true) => Over::Failed,
+        _ => Over::Completed,
     }
 }
 

@@ -12,6 +12,7 @@ use super::control::Purpose;
 use super::options::Panel;
 use super::session::{Session, Stage};
 use super::{asking, failure};
+use crate::host::aside::Subagents;
 use crate::host::dialog::Means;
 use crate::host::{Cx, Fact};
 use crate::object;
@@ -20,15 +21,25 @@ impl Session {
     /// The first line of all (Part 2.2).
     pub(super) fn greet(&mut self, cx: &mut Cx<'_, '_>) {
         let hook = |id: &str| [object! { "hookCallbackIds": [id] }];
+        let mut hooks = object! {
+            "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
+            "PostCompact": hook("after-compact"), "TaskCreated": hook("task-made"),
+            "TaskCompleted": hook("task-done"),
+        };
+        // How a subagent is set is only said there.
+        if self.shows().sessions() {
+            hooks.set("SubagentStart", &hook("subagent"));
+            hooks.set("PreToolUse", &hook("before-tool"));
+        }
         let mut request = object! {
             "subtype": "initialize",
-            "hooks": object! {
-                "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
-                "PostCompact": hook("after-compact"), "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
-            },
+            "hooks": hooks,
             "promptSuggestions": self.setup.client.extras.on,
-            "forwardSubagentText": false,
+            "forwardSubagentText": self.shows().whole(),
         };
+        if self.shows() == (Subagents::Sessions { alone: true }) {
+            request.set("perTaskStopAffordance", &true);
+        }
         if cx.listener.can_ask(Means::Form) {
             request.set("supportedDialogKinds", &[asking::FALLBACK]);
         }

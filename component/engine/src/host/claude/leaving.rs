@@ -77,6 +77,7 @@ impl Session {
     /// Asks the process to end; kills it when it does not.
     pub(super) fn leave(&mut self, cx: &mut Cx<'_, '_>) {
         self.disarm(cx);
+        self.drop_outputs(cx, false);
         for departure in [HostDeparture::Terminate, HostDeparture::Finish] {
             cx.core.effect(Effect::Host(self.channel, departure));
         }
@@ -102,6 +103,7 @@ impl Session {
                 self.settle(cx, settled, None);
             }
             Due::Setting(_) => self.setting_due(cx),
+            Due::Output { task, .. } => self.output_due(cx, &task),
             Due::Files { turn, .. } => self.files_known(cx, &turn, Err(Unknown::Timeout)),
             Due::Gone(_) => {
                 self.timer = None;
@@ -155,6 +157,8 @@ impl Session {
 
     /// Every prompt that is open has failed.
     fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
+        self.tasks_lost(cx);
+        self.drop_outputs(cx, true);
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         self.withdraw_all(cx);

@@ -12,6 +12,7 @@
 
 mod asking;
 pub mod cards;
+mod children;
 mod choices;
 mod commands;
 mod compaction;
@@ -28,6 +29,7 @@ mod models;
 mod modes;
 mod more;
 mod options;
+mod output;
 mod permissions;
 mod previews;
 mod prompt;
@@ -40,6 +42,8 @@ mod settings;
 mod spawn;
 mod steering;
 mod stored;
+mod tasking;
+mod tasks;
 mod text;
 mod tooling;
 mod tools;
@@ -87,6 +91,8 @@ pub enum Due {
     Backstop { channel: Channel, turn: String },
     /// A setting is answered in time.
     Setting(Channel),
+    /// What a command in the background prints is to be looked at.
+    Output { channel: Channel, task: String },
     /// A process that was asked to end does so.
     Gone(Channel),
     /// The files that a prompt changed are told in time.
@@ -194,6 +200,21 @@ impl Claude {
             } => self.load(cx, ticket, session, session_id, setup, replay),
             Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
             Command::Abandon { session } => self.abandon(cx, session),
+            Command::StopSubagent { id } => {
+                let mut sessions = self.sessions.values_mut();
+                let _there = sessions.any(|session| session.stop_subagent(cx, &id));
+            }
+            Command::StopTask {
+                session,
+                ticket,
+                task,
+            } => match self.keys.contains_key(&session) {
+                true => self.with(cx, session, |it, cx| it.stop_task(cx, ticket, &task)),
+                false => cx.answer(Fact::TaskStopped {
+                    ticket,
+                    stopped: false,
+                }),
+            },
             Command::StopForeign { .. } => {}
         }
         self.sweep(cx);
@@ -236,10 +257,27 @@ impl Claude {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
         | Due::Setting(channel)
+        | Due::Output { channel, .. }
         | Due::Files { channel, .. }
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
+        }
+        self.sweep(cx);
+    }
+
+    /// An answer about what a command in the background prints; `None` when it trapped.
+    pub fn output_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        channel: Channel,
+        task: &str,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        match self.sessions.get_mut(&channel) {
+            Some(session) => session.output_file(cx, task, handle, arrival),
+            None => cx.core.file_close(handle),
         }
         self.sweep(cx);
     }

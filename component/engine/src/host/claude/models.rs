@@ -164,7 +164,7 @@ impl Models {
 
 impl Model {
     /// With its version, where the words about it begin with that.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let first = self.description.split(DOT).next().unwrap_or_default();
         let rest = first.strip_prefix(self.display_name.as_str());
         match rest {

@@ -113,6 +113,16 @@ impl Modes {
     }
 }
 
+/// A mode as it is offered, whether it is offered or not.
+pub fn value_of(mode: &str) -> Value {
+    let none = Modes {
+        auto: false,
+        bypass: false,
+    };
+    let offered = none.values(mode).into_iter().find(|it| it.id == mode);
+    offered.unwrap_or_default()
+}
+
 fn value(&(id, name, about): &(&str, &str, &str)) -> Value {
     Value {
         id: id.to_string(),

@@ -199,6 +199,19 @@ impl Panel {
         self.modes
     }
 
+    /// The row that stands for a model that runs, and its name.
+    pub fn running(&self, model: &str) -> Option<(String, String)> {
+        let mut row = self.models.running(model)?;
+        if let Some(name) = self.models.default_is().filter(|_| self.named) {
+            // No row stands for what is best.
+            let best = |it: &&Model| it.value == DEFAULT;
+            row = Some(row)
+                .filter(|it| !best(it))
+                .or(self.models.find(name))?;
+        }
+        Some((row.value.clone(), row.name().to_string()))
+    }
+
     /// Whether the current model can decide on permissions.
     pub fn able(&self) -> bool {
         self.row().is_none_or(Model::auto)

@@ -23,6 +23,8 @@ use crate::projection::Report;
 
 /// What the process is told when nobody says yes or no.
 const ABORTED: &str = "Tool use aborted";
+/// What the program calls a question of its own about an address.
+const NETWORK: &str = "SandboxNetworkAccess";
 const REFUSED: &str = "User refused permission to run tool";
 
 /// Questions that have no answer yet, by the request's id.
@@ -46,6 +48,8 @@ enum Asked {
         answers: Vec<Answer>,
         /// A subagent in the background asks: no turn of the user's ends with it.
         aside: bool,
+        /// The call is the program's own for the question alone: no result follows.
+        own: bool,
     },
     /// What the user thinks.
     Questions {
@@ -79,6 +83,7 @@ impl Permissions {
                 input: request.input.map(ToOwned::to_owned),
                 answers,
                 aside,
+                own: request.tool_name == NETWORK,
             },
         );
         let body = Body::Choice {
@@ -153,17 +158,12 @@ impl Permissions {
                 input,
                 answers,
                 aside,
-            } => {
-                let chosen = match reply {
-                    Reply::Chosen(at) => usize::try_from(*at).ok().and_then(|at| answers.get(at)),
-                    _ => None,
-                };
-                match chosen {
-                    Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
-                    None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
-                    None => control::refusal(id, ABORTED),
-                }
-            }
+                ..
+            } => match chosen(&answers, reply) {
+                Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
+                None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
+                None => control::refusal(id, ABORTED),
+            },
             Asked::Questions {
                 tool_use_id,
                 input,
@@ -182,6 +182,24 @@ impl Permissions {
         })
     }
 
+    /// The call that ends with its question, and whether it was allowed; `None` for `reply` is
+    /// that nobody answers any more.
+    pub fn settles(&self, id: &str, reply: Option<&Reply>) -> Option<(String, bool)> {
+        let Open { asked, cancelled } = self.0.get(id)?;
+        let Asked::Tool {
+            tool_use_id,
+            answers,
+            own: true,
+            ..
+        } = asked
+        else {
+            return None;
+        };
+        let chosen = reply.and_then(|reply| chosen(answers, reply));
+        let allowed = matches!(chosen, Some(Answer::Allow { .. })) && !cancelled;
+        Some((tool_use_id.clone(), allowed))
+    }
+
     /// The process takes a question back. Whether there was one.
     pub fn withdrawn(&mut self, id: &str) -> bool {
         self.0.remove(id).is_some()
@@ -197,6 +215,13 @@ impl Permissions {
     /// Takes all questions away.
     pub fn take_all(&mut self) -> Vec<String> {
         core::mem::take(&mut self.0).into_keys().collect()
+    }
+}
+
+fn chosen<'a>(answers: &'a [Answer], reply: &Reply) -> Option<&'a Answer> {
+    match reply {
+        Reply::Chosen(at) => usize::try_from(*at).ok().and_then(|at| answers.get(at)),
+        _ => None,
     }
 }
 
@@ -256,6 +281,7 @@ fn dialog(id: &str, kind: &str, tool_id: &str, body: Body) -> Dialog {
         cancel_is_answer: true,
         body,
         card: None,
+        inside: None,
         more: None,
     }
 }

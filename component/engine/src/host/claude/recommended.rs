@@ -44,7 +44,7 @@ pub fn named(mut options: Options, stands_for: Option<&str>) -> Options {
                     recommend(choice, &level);
                 }
             }
-            Category::Mode | Category::Other(_) => {}
+            Category::Mode | Category::Other(_) | Category::None => {}
         }
     }
     options

@@ -20,14 +20,18 @@ use super::control::{Control, Purpose};
 use super::environment::Environment;
 use super::more::Beyond;
 use super::options::Panel;
+use super::output::Outputs;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
+use super::stored::Child;
+use super::tasks::Tasks;
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
 use super::{Due, failure, modes, prompt};
 use crate::admission::Content;
 use crate::effect::{Effect, HostDeparture, Level, Target};
+use crate::host::aside::Subagents;
 use crate::host::dialog::{Means, Reply};
 use crate::host::{Cx, Ending, Fact, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
@@ -68,7 +72,8 @@ pub struct Session {
     pub(super) meter: Meter,
     pub(super) permissions: Permissions,
     pub(super) cards: Cards,
-    pub(super) tasks: BTreeMap<String, Task>,
+    pub(super) tasks: Tasks,
+    pub(super) outputs: Outputs,
     /// What turns took that are done, but wait for their subagents.
     pub(super) spent: BTreeMap<String, (Ending, Spent)>,
     /// What the last answer says of the API, if it failed.
@@ -133,15 +138,6 @@ pub struct Abilities {
     pub markers: bool,
     /// It tells an answer of the user from none.
     pub unanswered: bool,
-}
-
-/// Work in the background.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Task {
-    /// The tool use that began it.
-    pub tool_use_id: Option<String>,
-    /// Whether a subagent does it.
-    pub subagent: bool,
 }
 
 impl Session {
@@ -209,11 +205,12 @@ impl Session {
             control: Control::default(),
             can: Abilities::default(),
             turns: Turns::default(),
-            texts: Texts::default(),
+            texts: Texts::new(Subagents::of(&setup.client).whole()),
             meter: Meter::default(),
             permissions: Permissions::default(),
             cards: Cards::new(Setting::of(&setup, false)),
-            tasks: BTreeMap::new(),
+            tasks: Tasks::default(),
+            outputs: Outputs::new(),
             spent: BTreeMap::new(),
             api_error: None,
             compaction: None,
@@ -273,7 +270,8 @@ impl Session {
     }
 
     /// What was shown of it before it was taken up again.
-    pub fn remembers(&mut self, cards: Cards) {
+    pub fn remembers(&mut self, cards: Cards, children: Vec<Child>) {
+        self.meets_again(children);
         self.cards = cards;
         self.cards.go_on();
     }
@@ -289,6 +287,7 @@ impl Session {
             },
         );
         self.tell_commands(cx);
+        self.tell_again(cx);
     }
 
     /// Whether nothing is left to do.
@@ -380,6 +379,7 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.tasks.noted = None;
                 self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
                 let words = prompt::words(&content.blocks);
@@ -416,6 +416,7 @@ impl Session {
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
         self.compaction_stopped(cx);
+        self.cancel_tasks(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             if !self.backstops.contains_key(&turn) {
@@ -437,6 +438,8 @@ impl Session {
 
     /// What the user said.
     pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
+        self.child_answered(cx, dialog);
+        self.settle_question(cx, dialog, Some(reply));
         if let Some(line) = self.permissions.reply(dialog, reply) {
             self.write(cx, &line);
         }

@@ -17,7 +17,11 @@ use crate::projection::Speaker;
 
 /// All streams of a session: the main one, and one for each subagent, by its tool use.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Texts(BTreeMap<String, Stream>);
+pub struct Texts {
+    streams: BTreeMap<String, Stream>,
+    /// Of subagents too, what did not stream is shown.
+    whole: bool,
+}
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Stream {
@@ -54,6 +58,14 @@ pub struct Piece<'a> {
 pub const MAIN: &str = "";
 
 impl Texts {
+    /// Nothing was said yet. `whole` is whether whole copies of what subagents say are shown.
+    pub fn new(whole: bool) -> Texts {
+        Texts {
+            streams: BTreeMap::new(),
+            whole,
+        }
+    }
+
     /// A streamed event; `dropped` when it belongs to stopped work. `fallback` names a message
     /// that has no id of its own.
     pub fn streamed<'a>(
@@ -63,7 +75,8 @@ impl Texts {
         dropped: bool,
         fallback: &str,
     ) -> Option<Piece<'a>> {
-        let stream = self.0.entry(key.to_owned()).or_default();
+        let latches = key == MAIN || self.whole;
+        let stream = self.streams.entry(key.to_owned()).or_default();
         match &*event.kind {
             "message_start" => {
                 let message: Message<'_> = part(event.message);
@@ -78,7 +91,7 @@ impl Texts {
             "content_block_start" => {
                 let block = event.content_block.as_ref()?;
                 let (thought, text) = said(block)?;
-                stream.grow(key, event.index, thought, text, dropped, fallback)
+                stream.grow(latches, event.index, thought, text, dropped, fallback)
             }
             "content_block_delta" => {
                 let delta = event.delta.as_ref()?;
@@ -87,7 +100,7 @@ impl Texts {
                     "thinking_delta" => (true, &*delta.thinking),
                     _ => return None,
                 };
-                stream.grow(key, event.index, thought, text, dropped, fallback)
+                stream.grow(latches, event.index, thought, text, dropped, fallback)
             }
             _ => None,
         }
@@ -95,7 +108,7 @@ impl Texts {
 
     /// Whether what streams now is dropped until the whole copy comes.
     pub fn latched(&self, key: &str) -> bool {
-        self.0.get(key).is_some_and(|stream| stream.latched)
+        self.streams.get(key).is_some_and(|stream| stream.latched)
     }
 
     /// The whole copy of blocks: what of it did not stream. With `dropped` nothing is shown,
@@ -107,7 +120,7 @@ impl Texts {
         dropped: bool,
         fallback: &str,
     ) -> Vec<Piece<'a>> {
-        let stream = self.0.entry(key.to_owned()).or_default();
+        let stream = self.streams.entry(key.to_owned()).or_default();
         let mut streamed = core::mem::take(&mut stream.blocks);
         stream.latched = false;
         stream.broken.clear();
@@ -145,7 +158,7 @@ impl Texts {
 
     /// A turn is over: what streams from here on belongs to nothing before it.
     pub fn over(&mut self) {
-        if let Some(stream) = self.0.get_mut(MAIN) {
+        if let Some(stream) = self.streams.get_mut(MAIN) {
             *stream = Stream {
                 latched: stream.latched,
                 ..Stream::default()
@@ -155,7 +168,7 @@ impl Texts {
 
     /// A subagent is done.
     pub fn forget(&mut self, key: &str) {
-        self.0.remove(key);
+        self.streams.remove(key);
     }
 }
 
@@ -179,7 +192,7 @@ impl Stream {
 
     fn grow<'a>(
         &mut self,
-        key: &str,
+        latches: bool,
         index: u64,
         thought: bool,
         text: &'a str,
@@ -190,8 +203,8 @@ impl Stream {
             return None;
         }
         if dropped || self.latched {
-            // A subagent's text has no whole copy that would be shown.
-            self.latched = self.latched || key == MAIN;
+            // Unless it has a whole copy that will be shown.
+            self.latched = self.latched || latches;
             return None;
         }
         // Some gateways begin in mid message.

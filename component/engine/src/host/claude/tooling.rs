@@ -3,8 +3,8 @@
 //!
 //! Invariant: a tool use of stopped work is neither shown nor allowed.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::Deserialize;
@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 use super::cards::{Asked, Ended, Progress, Told};
 use super::session::Session;
 use super::text::MAIN;
+use super::tools::blocks::Content;
+use super::tools::commands::runs_on;
 use super::turns::Gate;
 use super::wire::{Block, Event, Frame, Message, Request, ResultMeta, part};
 use super::{control, permissions};
@@ -78,7 +80,7 @@ impl Session {
         gate: Gate,
     ) {
         let metas: Vec<ResultMeta<'_>> = part(frame.tool_result_meta);
-        let mut out = Vec::new();
+        let (mut out, mut follow) = (Vec::new(), Vec::new());
         for block in message.blocks() {
             if block.kind != "tool_result" {
                 continue;
@@ -87,6 +89,12 @@ impl Session {
             if gate == Gate::Reported || (gate == Gate::Unreported && !closing) {
                 continue;
             }
+            self.agent_result(cx, &block, frame.tool_use_result);
+            let content = Content::of(block.content);
+            let aside = runs_on(&content, frame.tool_use_result).filter(|_| !block.is_error);
+            if let Some((task, path)) = &aside {
+                self.task_writes(cx, task, &block.tool_use_id, path.as_deref());
+            }
             let meta = metas.iter().find(|meta| meta.id == block.tool_use_id);
             let ended = Ended {
                 content: block.content,
@@ -94,23 +102,25 @@ impl Session {
                 structured: frame.tool_use_result,
                 non_execution: meta.and_then(|meta| meta.non_execution_kind.as_deref()),
                 feedback: meta.and_then(|meta| meta.user_feedback),
+                goes_on: !block.is_error && self.goes_on(&block.tool_use_id),
             };
             self.cards.result(&block.tool_use_id, &ended, &mut out);
+            if let Some((task, Some(path))) = aside {
+                follow.push((task, block.tool_use_id.to_string(), path));
+            }
         }
         self.tell_cards(cx, out);
+        for (task, call, path) in follow {
+            self.follow(cx, &task, &call, &path);
+        }
     }
 
     /// Calls of work that was stopped: closed before the editor hears of its end.
     pub(super) fn close_calls(&mut self, cx: &mut Cx<'_, '_>) {
         let mut out = Vec::new();
-        let background: Vec<String> = self
-            .tasks
-            .values()
-            .filter(|task| task.subagent)
-            .filter_map(|task| task.tool_use_id.clone())
-            .collect();
-        let keep = |parent: Option<&str>| {
-            parent.is_some_and(|parent| background.iter().any(|it| it == parent))
+        let tasks = &self.tasks;
+        let keep = |id: &str, parent: Option<&str>| {
+            parent.is_some_and(|parent| tasks.in_background(parent)) || tasks.of_call(id)
         };
         self.cards.close_all(keep, &mut out);
         self.tell_cards(cx, out);
@@ -129,11 +139,13 @@ impl Session {
             return self.write(cx, &control::refusal(id, error));
         };
         let mut out = Vec::new();
+        let agent = request.agent_id.as_deref();
+        let parent = agent.and_then(|agent| self.tasks.get(agent)?.call.clone());
         let asked = Asked {
             id: &request.tool_use_id,
             name: &request.tool_name,
             input,
-            parent: None,
+            parent: parent.as_deref(),
             blocked_path: request.blocked_path.as_deref(),
             mcp_server: request.mcp_server,
         };
@@ -160,6 +172,7 @@ impl Session {
             _ => {}
         }
         self.tell_cards(cx, out);
+        self.agent_hook(cx, request.input);
         self.hooked(cx, request.input);
         self.write(cx, &control::answer(id, &object! { "continue": true }));
     }
@@ -211,13 +224,18 @@ impl Session {
         let mut out = Vec::new();
         self.cards.reset(&mut out);
         self.tell_cards(cx, out);
-        self.tasks.clear();
+        self.tasks_reset(cx);
+        self.drop_outputs(cx, false);
     }
 
-    fn tell_cards(&mut self, cx: &mut Cx<'_, '_>, told: Vec<Told>) {
+    pub(super) fn tell_cards(&mut self, cx: &mut Cx<'_, '_>, told: Vec<Told>) {
         for told in told {
             match told {
-                Told::Card(report) => self.tell(cx, Fact::Card(report.into())),
+                Told::Card(report) => {
+                    let parent = self.cards.parent(&report.id).map(ToOwned::to_owned);
+                    let child = parent.and_then(|parent| self.child(cx, &parent, None));
+                    self.tell_in(cx, child.as_deref(), Fact::Card(report.into()));
+                }
                 Told::Plan(entries) => self.tell(cx, Fact::Plan { entries }),
                 Told::Document { id, text } => {
                     self.tell(cx, Fact::More(More::Document { id, text }));

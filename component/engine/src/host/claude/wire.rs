@@ -5,6 +5,7 @@
 //! nothing; what cannot be read is as if it had not come.
 
 pub mod more;
+pub mod tasks;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -75,17 +76,12 @@ pub struct Frame<'a> {
     /// `informational`.
     #[serde(borrow)]
     pub level: Text<'a>,
-    /// Tasks.
-    #[serde(borrow)]
-    pub task_id: Text<'a>,
-    /// Tasks, tools.
+    /// Tools.
     #[serde(borrow)]
     pub tool_use_id: Text<'a>,
-    /// Tasks.
+    /// The subagent whose frame it is.
     #[serde(borrow)]
-    pub task_type: Text<'a>,
-    /// Tasks.
-    pub is_backgrounded: bool,
+    pub agent_id: Text<'a>,
     /// `user` with the result of a tool.
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,

@@ -237,6 +237,11 @@ impl Maka {
             } => self.steer(cx, session, ticket, content),
             Command::Stop { session } => self.stop(cx, session),
             Command::StopForeign { session } => self.stop_foreign(cx, session),
+            Command::StopSubagent { .. } => {}
+            Command::StopTask { ticket, .. } => cx.answer(Fact::TaskStopped {
+                ticket,
+                stopped: false,
+            }),
             Command::Answer {
                 session,
                 dialog,

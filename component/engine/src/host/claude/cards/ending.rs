@@ -46,6 +46,7 @@ impl Cards {
         let content = Content::of(result.content);
         let status = match result.is_error {
             true => Status::Failed,
+            false if result.goes_on => Status::InProgress,
             false => Status::Completed,
         };
         let mut news = News {
@@ -63,8 +64,11 @@ impl Cards {
                 false => self.terminal_grew(id, &ran.output, out),
             }
             news.content = Some(shown);
-            // The terminal of a command that runs on stays open.
-            if !ran.background {
+            if ran.background {
+                self.runs_on(&mut news, out);
+            }
+            // The terminal of a command that runs on stays open, where its output is shown.
+            if !ran.background || self.setting.extras.on {
                 let code = lean::exit_code(self.setting.extras, ran.exit_code, status);
                 news.notes.beside = Some(("terminal_exit", exit(id, code)));
                 self.call(id)
@@ -79,16 +83,22 @@ impl Cards {
                 Content::Nothing => None,
                 _ => result.content.map(ToOwned::to_owned),
             };
+            if tools::commands::runs_on(&content, result.structured).is_some() {
+                self.runs_on(&mut news, &mut Vec::new());
+            }
             self.result_lean(&name, result, &content, &mut news);
         }
         self.tell(id, news, out);
         if name == "ExitPlanMode" && !result.is_error {
             self.plan_approved(id, result.structured, out);
         }
-        self.end(id);
+        if status != Status::InProgress {
+            self.end(id);
+        }
     }
 
-    /// A call that no result follows (the CLI's own questions) is over.
+    /// A call that no result follows (the CLI's own questions, and what goes on in the
+    /// background) is over.
     pub fn settled(&mut self, id: &str, completed: bool, out: &mut Vec<Told>) {
         let status = if completed {
             Status::Completed
@@ -165,10 +175,10 @@ impl Cards {
     }
 
     /// No result comes any more for what is open, but for the calls of the subagents that
-    /// run on: `keep` says so of a call's parent.
-    pub fn close_all(&mut self, keep: impl Fn(Option<&str>) -> bool, out: &mut Vec<Told>) {
+    /// run on, and those that began what runs on: `keep` says so of a call and its parent.
+    pub fn close_all(&mut self, keep: impl Fn(&str, Option<&str>) -> bool, out: &mut Vec<Told>) {
         let open = self.calls.iter().filter(|call| !call.ended);
-        let stopped = open.filter(|call| !keep(call.parent.as_deref()));
+        let stopped = open.filter(|call| !keep(&call.id, call.parent.as_deref()));
         let ids: Vec<String> = stopped.map(|call| call.id.clone()).collect();
         for id in ids {
             self.close(&id, out);

@@ -17,6 +17,7 @@ use super::super::tools::fields::Fields;
 use super::super::tools::{self, Look, files};
 use super::call::News;
 use super::{Asked, Cards, Ended, Setting, Told};
+use crate::host::aside::Subagents;
 use crate::host::{Extras, PlanEntry, Setup};
 use crate::json::Object;
 use crate::object;
@@ -38,6 +39,7 @@ impl Setting {
             terminals: setup.client.terminals || setup.client.terminal_deltas,
             terminal_deltas: setup.client.terminal_deltas,
             extras: setup.client.extras,
+            children: Subagents::of(&setup.client).sessions(),
             plans: setup.client.plans,
             past,
         }
@@ -308,6 +310,16 @@ impl Cards {
     /// The past was shown: what comes is told as it happens.
     pub fn go_on(&mut self) {
         self.setting.past = false;
+    }
+
+    /// A command runs on in the background: said once, with the first report of that.
+    pub(super) fn runs_on(&self, news: &mut News, out: &mut [Told]) {
+        if self.setting.extras.tasks {
+            match out.last_mut() {
+                Some(Told::Card(report)) => report.hints.push(Hint::Backgrounded),
+                _ => news.hints.push(Hint::Backgrounded),
+            }
+        }
     }
 
     /// What a question about a call shows of it: the editor has the rest.

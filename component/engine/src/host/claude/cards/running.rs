@@ -74,6 +74,12 @@ impl Cards {
         }));
     }
 
+    /// Whether the editor shows a terminal of this call that has not ended.
+    pub fn has_terminal(&self, id: &str) -> bool {
+        let mut calls = self.calls.iter();
+        calls.any(|call| call.id == id && call.terminal)
+    }
+
     /// A command that ran on has ended; how is not known.
     pub fn terminal_ended(&mut self, id: &str, out: &mut Vec<Told>) {
         if let Some(call) = self.call(id).filter(|call| call.terminal) {

@@ -5,6 +5,7 @@
 //! no process is started for a session that is not there; what the process says is not shown
 //! among the past.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,12 +16,14 @@ use super::super::cards::Setting;
 use super::super::modes::BYPASS;
 use super::super::session::{Again, Session};
 use super::super::{Claude, failure};
+use super::children::Children;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::replay::Replay;
 use super::tell::Telling;
 use super::{Job, folder};
 use crate::effect::FileDeparture;
+use crate::host::aside::Subagents;
 use crate::host::more::More;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
 use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
@@ -40,7 +43,7 @@ pub struct Load {
     /// The session was the editor's before.
     owned: bool,
     step: Step,
-    reading: Option<Replay>,
+    reading: Option<Box<Replay>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -216,11 +219,15 @@ impl Claude {
         let stored = found.file.is_some();
         match found.file {
             Some((handle, size, project)) if load.replay => {
-                let telling = Telling::new(Setting::of(&load.setup, true));
+                let telling = {
+                    let shows = Subagents::of(&load.setup.client);
+                    let children = Children::new(shows, &load.id);
+                    Telling::new(Setting::of(&load.setup, true), children)
+                };
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
-                load.reading = Some(reading);
+                load.reading = Some(reading.into());
             }
             Some((handle, ..)) => cx.core.file_close(handle),
             None => {}
@@ -302,16 +309,23 @@ impl Claude {
                     let _over = load.refuse(cx, failure::ended());
                     return;
                 };
-                let told = load.reading.as_ref().is_none_or(Replay::over);
+                let told = load.reading.as_ref().is_none_or(|it| it.over());
                 if told && session.is_live() {
                     if let Some(mut reading) = load.reading.take() {
                         if *live {
+                            let runs = |id: &str| session.is_running(id);
+                            reading.telling.children.over(&runs, &mut |fact| {
+                                let _heard = cx.tell(load.key, fact);
+                            });
                             session.read(cx, true);
                         } else {
                             reading.telling.over(&mut |fact| {
                                 let _heard = cx.tell(load.key, fact);
                             });
-                            session.remembers(reading.telling.cards);
+                            let Telling {
+                                cards, children, ..
+                            } = reading.telling;
+                            session.remembers(cards, children.into_all());
                         }
                     }
                     load.past_over(cx);

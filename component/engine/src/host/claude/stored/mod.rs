@@ -4,6 +4,7 @@
 //! routes; each request is a job with a file of its own. Invariant: every job answers its
 //! request once, and closes what it opened.
 
+mod children;
 mod folder;
 mod glance;
 mod list;
@@ -26,6 +27,8 @@ use crate::input::{FileArrival, Handle};
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
+pub use children::Child;
+pub use list::read;
 use list::{Listing, Now};
 use load::Load;
 use remove::Removal;

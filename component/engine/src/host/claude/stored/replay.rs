@@ -242,6 +242,10 @@ impl Replay {
     }
 
     fn dive(&mut self, cx: &mut Cx<'_, '_>, subagent: Subagent) {
+        let key = self.key;
+        self.telling.dives(&subagent, &mut |fact: Fact<'_>| {
+            let _heard = cx.tell(key, fact);
+        });
         if let Some(file) = self.files.last_mut() {
             file.told = Some(subagent.id.clone());
             file.at = file.begun;

@@ -11,10 +11,13 @@ use serde_json::value::RawValue;
 
 use super::super::cards::{Cards, Ended, Setting, Told};
 use super::super::wire::{Block, Message, Origin, part};
+use super::children::Children;
 use super::rows::{By, OfAgent, Picture, Row};
 use super::{folder, words};
+use crate::host::aside::Subagents;
 use crate::host::more::More;
 use crate::host::{Fact, Said};
+use crate::object;
 use crate::projection::Speaker;
 
 /// Said by the program where the model had nothing to say.
@@ -25,6 +28,8 @@ const SILENT: &str = "No response requested.";
 pub struct Telling {
     /// The calls and their cards.
     pub cards: Cards,
+    /// Subagents that are shown as sessions.
+    pub children: Children,
     /// A command is next that runs in the program itself.
     local: bool,
 }
@@ -40,9 +45,10 @@ pub struct Subagent {
 
 impl Telling {
     /// Nothing was told yet.
-    pub fn new(setting: Setting) -> Telling {
+    pub fn new(setting: Setting, children: Children) -> Telling {
         Telling {
             cards: Cards::new(setting),
+            children,
             local: false,
         }
     }
@@ -78,8 +84,16 @@ impl Telling {
     /// Nothing follows: what is open stays without a result.
     pub fn over(&mut self, tell: &mut dyn FnMut(Fact<'_>)) {
         let mut out = Vec::new();
-        self.cards.close_all(|_| false, &mut out);
-        told(out, tell);
+        self.cards.close_all(|_, _| false, &mut out);
+        self.told(out, tell);
+        self.children.over(&|_| false, tell);
+    }
+
+    /// What a subagent did comes next.
+    pub fn dives(&mut self, subagent: &Subagent, tell: &mut dyn FnMut(Fact<'_>)) {
+        let Subagent { id, call } = subagent;
+        let (parent, input) = (self.cards.parent(call), self.cards.input(call));
+        self.children.dives(call, id, parent, input, tell);
     }
 
     fn user(&mut self, row: &Row<'_>, parent: Option<&str>, tell: &mut dyn FnMut(Fact<'_>)) {
@@ -87,10 +101,13 @@ impl Telling {
         let mut out = Vec::new();
         let blocks = message.blocks();
         for block in blocks.iter().filter(|block| block.kind == "tool_result") {
-            self.result(block, row.tool_use_result, &mut out);
+            self.result(block, row.tool_use_result, &mut out, tell);
         }
-        told(out, tell);
-        if parent.is_some() || !self.is_shown(row, &blocks) {
+        self.told(out, tell);
+        if let Some(parent) = parent {
+            return self.task(row, parent, &blocks, tell);
+        }
+        if !self.is_shown(row, &blocks) {
             return;
         }
         let id = row.uuid.as_deref().unwrap_or_default();
@@ -127,6 +144,50 @@ impl Telling {
         }
     }
 
+    /// What a subagent was told, where its session says that as a user's words.
+    fn task(
+        &self,
+        row: &Row<'_>,
+        call: &str,
+        blocks: &[Block<'_>],
+        tell: &mut dyn FnMut(Fact<'_>),
+    ) {
+        let words = self.children.shows() == (Subagents::Sessions { alone: false });
+        let Some(child) = self.children.of(call).filter(|_| words && !row.is_meta) else {
+            return;
+        };
+        let id = row.uuid.as_deref().unwrap_or_default();
+        let texts = blocks.iter().filter(|block| block.kind == "text");
+        for block in texts.filter(|block| !block.text.is_empty()) {
+            self.said(Some(child), call, Speaker::User, id, &block.text, tell);
+        }
+    }
+
+    /// A text of a subagent, in its session or below its call.
+    fn said(
+        &self,
+        child: Option<&str>,
+        call: &str,
+        speaker: Speaker,
+        id: &str,
+        text: &str,
+        tell: &mut dyn FnMut(Fact<'_>),
+    ) {
+        let fact = Fact::Said(Said {
+            speaker,
+            message_id: id,
+            text,
+            meta: Some(object! { "claudeCode": object! { "parentToolUseId": call } }),
+        });
+        match child {
+            Some(id) => {
+                let fact = fact.into();
+                tell(Fact::Inside { id, fact });
+            }
+            None => tell(fact),
+        }
+    }
+
     /// Whether these are the user's words, or stand for them.
     fn is_shown(&mut self, row: &Row<'_>, blocks: &[Block<'_>]) -> bool {
         if row.is_meta {
@@ -148,6 +209,9 @@ impl Telling {
         let program = by.model.as_deref() == Some("<synthetic>");
         let fallback = row.uuid.as_deref().unwrap_or_default();
         let id = message.id.as_deref().unwrap_or(fallback);
+        if let Some(call) = parent {
+            self.children.says(call, by.model.as_deref(), tell);
+        }
         for block in message.blocks() {
             let (speaker, text) = match &*block.kind {
                 "text" => (Speaker::Agent, &*block.text),
@@ -157,17 +221,21 @@ impl Telling {
                         let mut out = Vec::new();
                         self.cards
                             .called(&block.id, &block.name, input, parent, &mut out);
-                        told(out, tell);
+                        self.told(out, tell);
+                        self.children.called(&block, parent, tell);
                     }
                     continue;
                 }
                 _ => continue,
             };
-            // Of a subagent the report tells.
-            let hidden = parent.is_some()
+            // Of a subagent the report tells, unless all is shown that it said.
+            let hidden = (parent.is_some() && !self.children.shows().whole())
                 || text.trim().is_empty()
                 || program && (text == SILENT || text.contains("Please run /login"));
-            if !hidden {
+            if let Some(call) = parent.filter(|_| !hidden) {
+                let child = self.children.of(call);
+                self.said(child, call, speaker, id, text, tell);
+            } else if !hidden {
                 tell(Fact::Said(Said {
                     speaker,
                     message_id: id,
@@ -178,7 +246,20 @@ impl Telling {
         }
     }
 
-    fn result(&mut self, block: &Block<'_>, structured: Option<&RawValue>, out: &mut Vec<Told>) {
+    fn result(
+        &mut self,
+        block: &Block<'_>,
+        structured: Option<&RawValue>,
+        out: &mut Vec<Told>,
+        tell: &mut dyn FnMut(Fact<'_>),
+    ) {
+        let agent = matches!(self.cards.name(&block.tool_use_id), Some("Agent" | "Task"));
+        if agent
+            && self.children.shows().sessions()
+            && self.children.result(block, structured, tell)
+        {
+            self.cards.reveal(&block.tool_use_id, out);
+        }
         // The peer shows what was read as the model got it.
         let read = self.cards.name(&block.tool_use_id) == Some("Read");
         let ended = Ended {
@@ -191,6 +272,30 @@ impl Telling {
     }
 }
 
+impl Telling {
+    fn told(&self, all: Vec<Told>, tell: &mut dyn FnMut(Fact<'_>)) {
+        for told in all {
+            match told {
+                Told::Card(report) => {
+                    let parent = self.cards.parent(&report.id);
+                    let child = parent.and_then(|call| self.children.of(call));
+                    let fact = Fact::Card(report.into());
+                    match child {
+                        Some(id) => {
+                            let fact = fact.into();
+                            tell(Fact::Inside { id, fact });
+                        }
+                        None => tell(fact),
+                    }
+                }
+                Told::Plan(entries) => tell(Fact::Plan { entries }),
+                Told::Document { id, text } => tell(Fact::More(More::Document { id, text })),
+                Told::PlanMode => {}
+            }
+        }
+    }
+}
+
 /// The blocks as they are written; none for a bare text.
 fn raws<'a>(message: &Message<'a>) -> Vec<Option<&'a RawValue>> {
     let raws: Vec<&'a RawValue> = part(message.content);
@@ -198,15 +303,4 @@ fn raws<'a>(message: &Message<'a>) -> Vec<Option<&'a RawValue>> {
         return [None].into();
     }
     raws.into_iter().map(Some).collect()
-}
-
-fn told(all: Vec<Told>, tell: &mut dyn FnMut(Fact<'_>)) {
-    for told in all {
-        match told {
-            Told::Card(report) => tell(Fact::Card(report.into())),
-            Told::Plan(entries) => tell(Fact::Plan { entries }),
-            Told::Document { id, text } => tell(Fact::More(More::Document { id, text })),
-            Told::PlanMode => {}
-        }
-    }
 }

@@ -32,6 +32,12 @@ pub fn look(input: &Fields<'_>) -> Look {
     }
 }
 
+/// Whether a result only says that the subagent works in the background.
+pub fn launched(structured: Option<&RawValue>) -> bool {
+    let told = structured.map(Fields::of).unwrap_or_default();
+    told.is("isAsync") || told.some("status").as_deref() == Some("async_launched")
+}
+
 /// Its report: the structured one, else what is left of the text for the model.
 pub fn reported(content: &Content<'_>, structured: Option<&RawValue>) -> Ending {
     let report = structured.map(Fields::of);

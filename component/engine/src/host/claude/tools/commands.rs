@@ -2,6 +2,7 @@
 //!
 //! Pure. Invariant: an exit code is what the CLI said, never a guess.
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -13,6 +14,9 @@ use super::blocks::{Content, fenced};
 use super::fields::Fields;
 use super::{Ending, Look};
 use crate::projection::{Shown, ToolKind};
+
+/// Before the path of the file to which a command writes that runs on.
+const WRITES: &str = "Output is being written to: ";
 
 /// A command is to run. Its terminal, if the editor has them, is the card's business.
 pub fn look(input: &Fields<'_>) -> Look {
@@ -65,6 +69,21 @@ pub fn ran(content: &Content<'_>, is_error: bool, structured: Option<&RawValue>)
         exit_code: (!interrupted && !background).then_some(0),
         background,
     }
+}
+
+/// The task as which a command runs on, and the file that it writes to, where that is said.
+pub fn runs_on(
+    content: &Content<'_>,
+    structured: Option<&RawValue>,
+) -> Option<(String, Option<String>)> {
+    let task = structured.map(Fields::of)?.some("backgroundTaskId")?;
+    let text = content.text();
+    let path = text.split_once(WRITES).map(|(_, rest)| {
+        let line = rest.lines().next().unwrap_or_default();
+        let path = line.split_once(". ").map_or(line, |(path, _)| path);
+        path.trim_end_matches('.').trim().to_owned()
+    });
+    Some((task, path.filter(|path| !path.is_empty())))
 }
 
 /// What a card shows of it in an editor without terminals.

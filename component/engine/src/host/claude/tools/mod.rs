@@ -3,7 +3,7 @@
 //! Pure: an input in, a look out; one file a family of tools. Invariant: a tool, an input or
 //! a result that nobody foresaw still gives a card, with the tool's name and its text.
 
-mod agent;
+pub mod agent;
 pub mod blocks;
 pub mod commands;
 pub mod fields;
