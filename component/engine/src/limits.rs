@@ -43,6 +43,11 @@ pub const CLAUDE_DIAGNOSTIC: u64 = 2 << 10;
 pub const CLAUDE_TITLE_CONTEXT: u64 = 1_000;
 /// Milliseconds until a setting that the process does not answer has failed (decision).
 pub const CLAUDE_SETTING_MS: u64 = 30_000;
+/// Milliseconds that figures of use, and the state of servers, may take (Claude adapter,
+/// section 14); then the program's own words stand.
+pub const CLAUDE_STATUS_MS: u64 = 5_000;
+/// Milliseconds that servers may take to connect again, to be enabled or disabled.
+pub const CLAUDE_SERVERS_MS: u64 = 30_000;
 /// Things to remember of one permission (Claude adapter, section 10).
 pub const CLAUDE_UPDATES: u64 = 100;
 /// Rules of one of them.

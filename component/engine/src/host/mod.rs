@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::admission::Content;
 use crate::input::Timer;
@@ -204,6 +205,12 @@ pub enum Fact<'a> {
     },
     /// What the session can be set to, and is; perhaps as before.
     Options(Options),
+    /// A frame of the Host as it came, for a client that asked for it: a notification of this
+    /// name.
+    Raw {
+        method: &'a str,
+        message: &'a RawValue,
+    },
     /// What was asked for is set.
     Configured {
         ticket: Ticket,
@@ -239,6 +246,8 @@ pub struct Habits {
     pub switches: bool,
     /// What an answer says of the options is not told again besides.
     pub terse: bool,
+    /// The model can be told more, and the Host reads what a client says to it alone.
+    pub instructed: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -252,6 +261,19 @@ pub struct Setup {
     pub servers: Vec<McpServer>,
     /// What the editor shows.
     pub client: Client,
+    /// What the model is told besides, or instead of what it is told.
+    pub instructions: Option<Instructions>,
+    /// What the client says to this Host alone: its `_meta`, as it stands there.
+    pub extra: Option<String>,
+}
+
+/// What the model is told before everything else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// For the model.
+    pub text: String,
+    /// Instead of what the Host would tell it.
+    pub instead: bool,
 }
 
 /// What an editor can do besides what every editor can.
@@ -389,6 +411,16 @@ pub enum Outcome {
     Stopped,
     /// It could not be started or observed; if it was admitted, it was stopped.
     Broken { failure: Failure },
+}
+
+impl Outcome {
+    /// Cancelled before anything was measured.
+    pub fn cancelled() -> Outcome {
+        Outcome::Ended {
+            ending: Ending::Cancelled,
+            spent: None,
+        }
+    }
 }
 
 /// Why something at the Host came to nothing, for people and for programs.

@@ -155,7 +155,7 @@ pub fn plan(session_id: &str, entries: &[PlanEntry], out: &mut Vec<u8>) {
                 PlanStatus::InProgress => "in_progress",
                 PlanStatus::Completed => "completed",
             };
-            object! { "content": entry.content, "priority": "medium", "status": status }
+            object! { "content": entry.content, "status": status, "priority": "medium" }
         })
         .collect();
     let update = object! { "sessionUpdate": "plan", "entries": entries };

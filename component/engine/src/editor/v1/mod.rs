@@ -6,6 +6,7 @@ pub mod capabilities;
 pub mod decode;
 pub mod encode;
 pub mod options;
+pub mod more;
 mod prompt;
 pub mod questions;
 mod report;

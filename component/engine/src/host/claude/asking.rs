@@ -47,6 +47,7 @@ impl Session {
                 home: self.environment.home(),
                 modes: panel.modes(),
                 able: panel.able(),
+                clears: self.clears(panel, request.agent_id.is_some()),
             };
             let agent = request.agent_id.as_deref();
             let aside = agent.is_some_and(|agent| self.tasks.contains_key(agent));

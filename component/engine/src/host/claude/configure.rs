@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::control::Purpose;
 use super::options::{Change, Greeting, Panel};
-use super::session::Session;
+use super::session::{Session, Stage};
 use super::settings::Settings;
 use super::wire::{Frame, Response, part};
 use super::{Due, failure};
@@ -96,7 +96,10 @@ impl Session {
         self.next_setting(cx);
     }
 
-    fn next_setting(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn next_setting(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Anew {
+            return;
+        }
         while self.configuring.now.is_none()
             && let Some((ticket, setting)) = self.configuring.waiting.pop_front()
         {

@@ -9,6 +9,7 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
+use super::reports::Step;
 use crate::json::Object;
 use crate::object;
 
@@ -29,6 +30,8 @@ pub enum Purpose {
     FirstMode(String),
     /// Something that the editor wants to be set.
     Setting,
+    /// For the report of this turn.
+    Report { turn: String, step: Step },
     /// The answer changes nothing.
     Nothing,
 }

@@ -74,12 +74,27 @@ pub fn ended() -> Failure {
     )
 }
 
+/// The process is replaced by a fresh one.
+pub fn anew() -> Failure {
+    host(
+        "Claude Code begins anew with the plan. Change the setting again when it works.".into(),
+        object! { "source": "claude", "code": "begins_anew" },
+    )
+}
+
 /// The program refused to greet.
 pub fn greeting(error: &str) -> Failure {
     host(
         format!("Claude Code could not start the session: {error}"),
         object! { "source": "claude", "code": "initialize_failed" },
     )
+}
+
+/// Whether somebody has to sign in before anything can be done.
+pub fn asks_for_login(text: &str, kind: &str) -> bool {
+    kind == "authentication_failed"
+        || text.contains("Please run /login")
+        || text.contains("Invalid API key")
 }
 
 /// A turn that the program says has failed.
@@ -161,6 +176,14 @@ pub fn unknown(id: &str) -> Failure {
         message: "Resource not found".into(),
         data: object! { "sessionId": id },
     }
+}
+
+/// A session that has a process here.
+pub fn open_already(id: &str) -> Failure {
+    params(
+        format!("session {id} is open already; load it instead of making a new one"),
+        object! { "sessionId": id },
+    )
 }
 
 /// A working folder that is none.

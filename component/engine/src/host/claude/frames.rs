@@ -39,6 +39,7 @@ impl Session {
             }
             return;
         };
+        self.pass_on(cx, &frame, line);
         match &*frame.kind {
             "stream_event" => self.stream_event(cx, &frame),
             "assistant" => self.assistant(cx, &frame),
@@ -104,6 +105,12 @@ impl Session {
 
     fn say(&mut self, cx: &mut Cx<'_, '_>, key: &str, piece: &Piece<'_>) {
         self.shown |= key == MAIN;
+        if self.keep_for_report(key, piece) {
+            return;
+        }
+        if key == MAIN && piece.speaker == Speaker::Agent {
+            self.title.said(&piece.text);
+        }
         let meta = (key != MAIN).then(|| {
             object! { "claudeCode": object! { "parentToolUseId": key } }
         });
@@ -138,6 +145,7 @@ impl Session {
 
     fn user(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
         if frame.is_replay {
+            self.read_in(&frame.uuid);
             let settled = self.turns.echo(&frame.uuid);
             return self.settle(cx, settled, None);
         }
@@ -204,10 +212,12 @@ impl Session {
                 self.spent.entry(uuid.to_owned()).or_insert(held);
             }
         }
-        if gate != Gate::Reported {
+        if let Some(usage) = usage.filter(|_| gate != Gate::Reported) {
             self.tell(cx, Fact::Usage(usage));
         }
-        self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        let result = (outcome, Some(spent));
+        let settled = self.report_first(cx, settled, &result);
+        self.settle(cx, settled, Some(&result));
         // The end of a task's report may come in the middle of a stream.
         if frame.num_turns != Some(0) {
             self.texts.over();
@@ -239,7 +249,7 @@ impl Session {
             let errors = frame.errors.join(", ");
             let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
             let kind = self.api_error.as_deref().unwrap_or("unknown");
-            let signed_out = text.contains("Please run /login");
+            let signed_out = failure::asks_for_login(text, kind);
             return Outcome::Broken {
                 failure: failure::turn(text, kind, signed_out),
             };
@@ -282,6 +292,7 @@ impl Session {
                     let settled = self.turns.idle();
                     self.texts.over();
                     self.settle(cx, settled, None);
+                    self.title_due(cx);
                 }
                 _ => {}
             },
@@ -358,6 +369,9 @@ impl Session {
             _ => return,
         };
         let uuid = frame.command_uuid.as_deref().unwrap_or_default();
+        if matches!(life, Life::Started | Life::Over) {
+            self.read_in(uuid);
+        }
         self.turns.lifecycle(uuid, life);
     }
 
@@ -423,17 +437,8 @@ impl Session {
                     self.meter.holds(size);
                 }
             }
-            Purpose::Title => {
-                #[derive(Default, Deserialize)]
-                #[serde(default)]
-                struct Title {
-                    title: Option<String>,
-                }
-                let named: Title = part(response.response);
-                if let Some(title) = named.title {
-                    self.named(cx, &title);
-                }
-            }
+            Purpose::Title => self.title_made(cx, response.response),
+            Purpose::Report { turn, step } => self.reported(cx, &turn, &step, &response),
             Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
     }

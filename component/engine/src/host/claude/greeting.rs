@@ -9,11 +9,13 @@ use alloc::string::String;
 use serde_json::value::RawValue;
 
 use super::control::Purpose;
+use super::extras::Prompt;
 use super::options::Panel;
 use super::session::{Session, Stage};
 use super::{asking, failure};
 use crate::host::dialog::Means;
 use crate::host::{Cx, Fact};
+use crate::json::Object;
 use crate::object;
 
 impl Session {
@@ -32,7 +34,29 @@ impl Session {
         if cx.listener.can_ask(Means::Form) {
             request.set("supportedDialogKinds", &[asking::FALLBACK]);
         }
+        self.instruct(&mut request);
         self.request(cx, Purpose::Initialize, &request);
+    }
+
+    /// What the model is told before everything else, and which agents the client brings.
+    fn instruct(&self, request: &mut Object) {
+        let Prompt {
+            instead,
+            append,
+            no_dynamic,
+        } = &self.extras.prompt;
+        if let Some(text) = instead {
+            request.set("systemPrompt", &[text]);
+        }
+        if let Some(text) = append {
+            request.set("appendSystemPrompt", text);
+        }
+        if *no_dynamic {
+            request.set("excludeDynamicSections", &true);
+        }
+        if let Some(agents) = &self.extras.agents {
+            request.set("agents", agents);
+        }
     }
 
     /// The process greets back; its settings are still to come.
@@ -45,10 +69,14 @@ impl Session {
                 self.request(cx, Purpose::Settings, &request);
             }
             Err(error) => {
+                let failure = failure::greeting(error);
+                if self.stage == Stage::Anew {
+                    self.gone(cx, &failure);
+                    return self.leave(cx);
+                }
                 let Stage::Starting(ticket) = self.stage else {
                     return;
                 };
-                let failure = failure::greeting(error);
                 cx.answer(Fact::Refused { ticket, failure });
                 self.stage = Stage::Ending(None);
                 self.leave(cx);
@@ -58,6 +86,13 @@ impl Session {
 
     /// The session is there.
     pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Anew {
+            self.disarm(cx);
+            self.stage = Stage::Live;
+            self.begin_anew(cx);
+            self.next_setting(cx);
+            return self.ask_context(cx);
+        }
         let Stage::Starting(ticket) = self.stage else {
             return;
         };

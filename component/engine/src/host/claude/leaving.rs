@@ -27,8 +27,10 @@ impl Session {
     /// Lets go: what runs is cancelled and answered, the process ends.
     pub fn close(&mut self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
         match self.stage {
-            Stage::Live => {
-                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+            Stage::Live | Stage::Anew => {
+                if self.stage.is_live() {
+                    self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+                }
                 self.stage = Stage::Ending(ticket);
                 self.abort(cx);
                 self.leave(cx);
@@ -59,15 +61,23 @@ impl Session {
         matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
     }
 
-    /// Everything that is open comes to nothing.
-    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+    /// Every prompt is cancelled at once.
+    pub(super) fn abort_turns(&mut self, cx: &mut Cx<'_, '_>) {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
+        self.not_anew();
+        self.unread.clear();
         let cancelled = |uuid| Settled {
             uuid,
             how: How::Cancelled,
         };
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
+    }
+
+    /// Everything that is open comes to nothing.
+    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+        self.abort_turns(cx);
+        self.drop_reports(cx, &Outcome::cancelled());
         self.withdraw_all(cx);
         self.drop_settings(cx, &failure::ended());
     }
@@ -86,7 +96,7 @@ impl Session {
         match due {
             Due::Greeting(_) => {
                 self.timer = None;
-                if matches!(self.stage, Stage::Starting(_)) {
+                if matches!(self.stage, Stage::Starting(_) | Stage::Anew) {
                     let failure = failure::silent(&self.said);
                     self.gone(cx, &failure);
                     cx.core
@@ -99,6 +109,7 @@ impl Session {
                 self.texts.over();
                 self.settle(cx, settled, None);
             }
+            Due::Report { turn, .. } => self.report_due(cx, &turn),
             Due::Setting(_) => self.setting_due(cx),
             Due::Gone(_) => {
                 self.timer = None;
@@ -139,7 +150,7 @@ impl Session {
                 ticket,
                 failure: failure.clone(),
             }),
-            Stage::Live => {
+            Stage::Live | Stage::Anew => {
                 self.fail(cx, failure);
                 // The editor still owns the session: its prompts are answered with an error.
                 self.stage = Stage::Gone;
@@ -154,6 +165,10 @@ impl Session {
     fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
+        let failed = Outcome::Broken {
+            failure: failure.clone(),
+        };
+        self.drop_reports(cx, &failed);
         self.withdraw_all(cx);
         self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {

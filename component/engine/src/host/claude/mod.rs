@@ -9,6 +9,7 @@
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+mod anew;
 mod asking;
 pub mod cards;
 mod choices;
@@ -16,7 +17,9 @@ mod commands;
 mod compaction;
 mod configure;
 mod control;
+mod create;
 mod environment;
+mod extras;
 mod failure;
 mod frames;
 mod greeting;
@@ -28,12 +31,14 @@ mod options;
 mod permissions;
 mod prompt;
 mod questions;
+mod reports;
 mod session;
 mod settings;
 mod spawn;
 mod steering;
 mod stored;
 mod text;
+mod titles;
 mod tooling;
 mod tools;
 pub mod turns;
@@ -68,6 +73,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: true,
     terse: true,
+    instructed: true,
 };
 
 /// What the module waits for.
@@ -77,6 +83,8 @@ pub enum Due {
     Greeting(Channel),
     /// A cancelled turn ends in time.
     Backstop { channel: Channel, turn: String },
+    /// The report of this turn is made in time.
+    Report { channel: Channel, turn: String },
     /// A setting is answered in time.
     Setting(Channel),
     /// A process that was asked to end does so.
@@ -112,8 +120,7 @@ impl Claude {
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
         match command {
             Command::Create { ticket, setup } => {
-                let session = Session::start(cx, &self.program, &self.environment, ticket, setup);
-                self.sessions.insert(session.channel(), session);
+                self.create(cx, ticket, setup);
             }
             Command::Opened {
                 session,
@@ -191,6 +198,11 @@ impl Claude {
 
     /// Something came on a channel.
     pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, arrival: HostArrival) {
+        if let HostArrival::Refused(refusal) = &arrival
+            && self.look_at_folder(cx, channel, refusal)
+        {
+            return;
+        }
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
@@ -209,6 +221,7 @@ impl Claude {
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
+        | Due::Report { channel, .. }
         | Due::Setting(channel)
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
@@ -270,6 +283,7 @@ impl Claude {
 
     /// Forgets sessions whose process is gone and whose answers are given.
     fn sweep(&mut self, cx: &mut Cx<'_, '_>) {
+        self.renew(cx);
         let gone: Vec<Channel> = self
             .sessions
             .iter()

@@ -72,6 +72,8 @@ pub struct Panel {
     unable: bool,
     /// It was told.
     warned: bool,
+    /// The user wants to be asked if the context is to begin anew with a plan.
+    clears: bool,
 }
 
 /// Something to be asked of the process.
@@ -168,6 +170,7 @@ impl Panel {
             agent: DEFAULT.to_owned(),
             unable: false,
             warned: false,
+            clears: settings.clears(),
         };
         if let Some(effort) = settings.effort().filter(|effort| panel.thinks(effort)) {
             panel.effort = effort;
@@ -196,6 +199,28 @@ impl Panel {
     /// Whether the current model can decide on permissions.
     pub fn able(&self) -> bool {
         self.row().is_none_or(Model::auto)
+    }
+
+    /// Whether the user is asked if the context is to begin anew with a plan.
+    pub fn clears(&self) -> bool {
+        self.clears
+    }
+
+    /// What a fresh process has to be told so that all but the mode is as before.
+    pub fn as_before(&mut self, before: &Panel) -> Vec<Change> {
+        let chosen = |id: &str| Some(id.to_owned()).filter(|id| id != DEFAULT);
+        let changes = [
+            (self.model != before.model).then(|| Change::Model(before.model.clone())),
+            (self.effort != before.effort).then(|| Change::Effort(chosen(&before.effort))),
+            (self.fast != before.fast).then_some(Change::Fast(before.fast)),
+            (before.ultracode.filter(|on| self.ultracode != Some(*on))).map(Change::Ultracode),
+            (self.agent != before.agent).then(|| Change::Agent(chosen(&before.agent))),
+        ];
+        let changes: Vec<Change> = changes.into_iter().flatten().collect();
+        for change in &changes {
+            let _fits_as_before = self.made(change.clone());
+        }
+        changes
     }
 
     /// As the editor is told.

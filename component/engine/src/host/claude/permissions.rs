@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::anew::Plan;
 use super::choices::{self, About, Answer};
 use super::wire::Request;
 use super::{control, questions};
@@ -24,6 +25,8 @@ use crate::projection::Report;
 /// What the process is told when nobody says yes or no.
 const ABORTED: &str = "Tool use aborted";
 const REFUSED: &str = "User refused permission to run tool";
+/// What it is told when a plan is carried out in a context that begins anew.
+const CLEARED: &str = "User approved the plan and chose to clear the context";
 
 /// Questions that have no answer yet, by the request's id.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -136,11 +139,13 @@ impl Permissions {
         !self.0.is_empty()
     }
 
-    /// What the user said, as a line for the process.
-    pub fn reply(&mut self, id: &str, reply: &Reply) -> Option<Object> {
+    /// What the user said, as a line for the process; and the plan that is to be carried out
+    /// in a context that begins anew, if that is what the user wants.
+    pub fn reply(&mut self, id: &str, reply: &Reply) -> Option<(Object, Option<Plan>)> {
         let Open { asked, cancelled } = self.0.remove(id)?;
         let reply = if cancelled { &Reply::Cancelled } else { reply };
-        Some(match asked {
+        let mut plan = None;
+        let line = match asked {
             Asked::Tool {
                 tool_use_id,
                 input,
@@ -151,6 +156,7 @@ impl Permissions {
                     Reply::Chosen(at) => usize::try_from(*at).ok().and_then(|at| answers.get(at)),
                     _ => None,
                 };
+                plan = chosen.and_then(|answer| Plan::of(answer, input.as_deref()));
                 match chosen {
                     Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
                     None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
@@ -172,7 +178,8 @@ impl Permissions {
             },
             Asked::Server => control::answer(id, &questions::server_answer(reply)),
             Asked::Fallback => control::answer(id, &questions::fallback_answer(reply)),
-        })
+        };
+        Some((line, plan))
     }
 
     /// The process takes a question back. Whether there was one.
@@ -209,6 +216,9 @@ fn told(answer: &Answer, tool_use_id: &str, input: Option<Box<RawValue>>) -> Obj
                 .with("toolUseID", tool_use_id)
                 .with("decisionClassification", class)
         }
+        // The plan is carried out elsewhere: here the turn ends.
+        Answer::Clear { .. } => denied(tool_use_id, CLEARED, true)
+            .with("decisionClassification", "user_reject"),
         Answer::Reject { message, interrupt } => {
             denied(tool_use_id, message, *interrupt).with("decisionClassification", "user_reject")
         }

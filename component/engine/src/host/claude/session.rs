@@ -13,15 +13,19 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::anew::{Anew, Unread};
 use super::cards::{Cards, Setting};
 use super::commands::Commands;
 use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::extras::Extras;
 use super::options::Panel;
 use super::permissions::Permissions;
+use super::reports::Reports;
 use super::spawn::{self, Start};
 use super::text::Texts;
+use super::titles::Title;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
 use super::{Due, failure, modes, prompt};
@@ -35,7 +39,6 @@ use crate::limits;
 use crate::line::{Line, Lines};
 use crate::object;
 use crate::rpc::Ticket;
-use crate::stamp;
 
 /// A session.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,6 +50,10 @@ pub struct Session {
     pub(super) channel: Channel,
     lines: Lines,
     pub(super) stage: Stage,
+    /// Whether a fresh process is to take its place.
+    pub(super) anew: Anew,
+    /// What it may not have taken in.
+    pub(super) unread: Vec<Unread>,
     /// What of the greeting waits for the settings.
     pub(super) greeting: Option<Box<RawValue>>,
     /// What can be set; known when the session is live.
@@ -79,9 +86,12 @@ pub struct Session {
     /// Something was shown since the last result.
     pub(super) shown: bool,
     pub(super) backstops: BTreeMap<String, Timer>,
-    titled: bool,
+    pub(super) title: Title,
+    pub(super) reports: Reports,
     /// Where it works, and with what.
-    setup: Setup,
+    pub(super) setup: Setup,
+    /// What the client says to the program alone.
+    pub(super) extras: Extras,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -93,6 +103,8 @@ pub struct Session {
 pub(super) enum Stage {
     /// It starts; `session/new` waits.
     Starting(Ticket),
+    /// It takes the place of another one, and starts; prompts wait.
+    Anew,
     /// It takes prompts.
     Live,
     /// It was asked to end; perhaps `session/close` waits.
@@ -119,6 +131,10 @@ pub struct Again {
     pub resume: bool,
     /// How permissions were asked for.
     pub mode: Option<String>,
+    /// The id under which the program knows it, if another one.
+    pub own: Option<String>,
+    /// It goes on from another one, which stays as it is.
+    pub forked: Option<String>,
 }
 
 /// What this version of the program does.
@@ -142,26 +158,6 @@ pub struct Task {
 }
 
 impl Session {
-    /// Starts a process for a new session.
-    pub fn start(
-        cx: &mut Cx<'_, '_>,
-        program: &str,
-        environment: &Environment,
-        ticket: Ticket,
-        setup: Setup,
-    ) -> Session {
-        let again = Again {
-            id: cx.core.uuid(),
-            resume: false,
-            mode: None,
-        };
-        let session = Session::start_again(cx, program, environment, ticket, setup, again);
-        Session {
-            again: false,
-            ..session
-        }
-    }
-
     /// Starts a process for a session that has an id.
     pub fn start_again(
         cx: &mut Cx<'_, '_>,
@@ -171,18 +167,44 @@ impl Session {
         setup: Setup,
         again: Again,
     ) -> Session {
-        let Again { id, resume, mode } = again;
+        let stage = Stage::Starting(ticket);
+        Session::start_in(cx, program, environment, stage, setup, again)
+    }
+
+    /// Starts a process at this stage.
+    pub(super) fn start_in(
+        cx: &mut Cx<'_, '_>,
+        program: &str,
+        environment: &Environment,
+        stage: Stage,
+        setup: Setup,
+        again: Again,
+    ) -> Session {
+        let Again {
+            id,
+            resume,
+            mode,
+            own,
+            forked,
+        } = again;
+        let extras = Extras::of(&setup);
+        let environment = match extras.no_bypass {
+            true => environment.clone().without_bypass(),
+            false => environment.clone(),
+        };
         let channel = cx.core.channel();
         let start = Start {
             program,
-            session_id: &id,
+            session_id: own.as_deref().unwrap_or(&id),
             setup: &setup,
             resume,
             // Settings may say otherwise; they are known when it runs.
             mode: mode.as_deref().unwrap_or(modes::AUTO),
             asks: cx.listener.can_ask(Means::Form),
+            extras: &extras,
+            forked: forked.as_deref(),
         };
-        let command = spawn::command(&start, environment);
+        let command = spawn::command(&start, &environment);
         let open = HostDeparture::Open(Target::Process(command));
         cx.core.effect(Effect::Host(channel, open));
         let timer = cx.arm(Due::Greeting(channel), limits::CLAUDE_GREETING_MS);
@@ -193,12 +215,14 @@ impl Session {
             program: program.to_owned(),
             channel,
             lines: Lines::default(),
-            stage: Stage::Starting(ticket),
+            stage,
+            anew: Anew::No,
+            unread: Vec::new(),
             greeting: None,
             panel: None,
             configuring: Configuring::default(),
             commands: Commands::default(),
-            environment: environment.clone(),
+            environment,
             timer: Some(timer),
             said: String::new(),
             exit: None,
@@ -221,7 +245,9 @@ impl Session {
             compaction_told: None,
             shown: false,
             backstops: BTreeMap::new(),
-            titled: false,
+            title: Title::default(),
+            reports: Reports::default(),
+            extras,
             setup,
             again: true,
             before: mode,
@@ -248,9 +274,14 @@ impl Session {
         self.stage == Stage::Live
     }
 
+    /// Whether it is not there yet.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.stage, Stage::Starting(_))
+    }
+
     /// Whether it takes prompts no more.
     pub fn leaves(&self) -> bool {
-        !matches!(self.stage, Stage::Starting(_) | Stage::Live)
+        !matches!(self.stage, Stage::Starting(_) | Stage::Anew | Stage::Live)
     }
 
     /// Whether it takes prompts, and works there and with these already.
@@ -264,6 +295,7 @@ impl Session {
             && self.setup.cwd == setup.cwd
             && self.setup.folders == setup.folders
             && servers(&self.setup) == servers(setup)
+            && self.extras.serves(&Extras::of(setup))
     }
 
     /// How permissions are asked for now.
@@ -328,7 +360,7 @@ impl Session {
                 self.outlived(cx);
             }
             HostArrival::Ended(_) => {
-                if self.exit.is_none() && matches!(self.stage, Stage::Starting(_) | Stage::Live) {
+                if self.exit.is_none() && !self.leaves() && !self.let_go() {
                     // It may live on without its pipe.
                     cx.core
                         .effect(Effect::Host(self.channel, HostDeparture::Close));
@@ -374,15 +406,17 @@ impl Session {
     /// A prompt.
     pub fn prompt(&mut self, cx: &mut Cx<'_, '_>, turn_id: String, content: &Content) {
         let failure = match (&self.stage, prompt::content(&content.blocks)) {
-            (Stage::Live, Ok(blocks)) => {
+            (Stage::Live | Stage::Anew, Ok(blocks)) => {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
-                self.write(cx, &line);
+                self.send(cx, &turn_id, true, &line);
                 self.turns.prompt(&turn_id);
                 self.warn_first(cx);
-                self.title(cx, &prompt::words(&content.blocks));
+                let words = prompt::words(&content.blocks);
+                self.reports.prompt(&turn_id, &words);
+                self.title(cx, &words);
                 return;
             }
-            (Stage::Live, Err(what)) => failure::unreadable(&what),
+            (Stage::Live | Stage::Anew, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
         let outcome = Outcome::Broken { failure };
@@ -395,39 +429,24 @@ impl Session {
         );
     }
 
-    /// Asks for a name, once.
-    fn title(&mut self, cx: &mut Cx<'_, '_>, words: &str) {
-        if core::mem::replace(&mut self.titled, true) || words.trim().is_empty() {
-            return;
-        }
-        let words: String = words
-            .chars()
-            .take(limits::CLAUDE_TITLE_CONTEXT as usize)
-            .collect();
-        let request = object! {
-            "subtype": "generate_session_title", "description": words, "persist": true,
-        };
-        self.request(cx, Purpose::Title, &request);
-    }
-
     /// The editor cancels (section 9.1).
     pub fn cancel(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Anew {
+            // The process has got nothing yet.
+            self.abort_turns(cx);
+        }
         if self.stage != Stage::Live {
             return;
         }
         let cancelled = self.turns.cancel();
+        self.not_anew();
+        self.unread.clear();
         self.permissions.cancelled();
+        self.drop_reports(cx, &Outcome::cancelled());
         self.compacted(cx, false);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
-            if !self.backstops.contains_key(&turn) {
-                let due = Due::Backstop {
-                    channel: self.channel,
-                    turn: turn.clone(),
-                };
-                let timer = cx.arm(due, limits::CLAUDE_BACKSTOP_MS);
-                self.backstops.insert(turn, timer);
-            }
+            self.arm_backstop(cx, &turn);
         }
         for uuid in cancelled.abandoned {
             let request = object! { "subtype": "cancel_async_message", "message_uuid": uuid };
@@ -439,7 +458,8 @@ impl Session {
 
     /// What the user said.
     pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
-        if let Some(line) = self.permissions.reply(dialog, reply) {
+        if let Some((line, plan)) = self.permissions.reply(dialog, reply) {
+            self.carry_out(cx, plan);
             self.write(cx, &line);
         }
     }
@@ -451,6 +471,7 @@ impl Session {
         settled: Vec<Settled>,
         result: Option<&(Outcome, Option<Spent>)>,
     ) {
+        let settled = self.but_anew(settled);
         // A call that has no result by now gets none; a stream that broke off leaves such.
         if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
@@ -459,6 +480,7 @@ impl Session {
             if let Some(timer) = self.backstops.remove(&uuid) {
                 cx.core.disarm(timer);
             }
+            self.read_in(&uuid);
             let held = self.spent.remove(&uuid);
             let cancelled = |spent| Outcome::Ended {
                 ending: Ending::Cancelled,
@@ -508,17 +530,5 @@ impl Session {
     /// For the log.
     pub(super) fn note(&self, cx: &mut Cx<'_, '_>, what: &str) {
         cx.core.note(Level::Debug, format!("Claude Code: {what}"));
-    }
-
-    /// The name that it got.
-    pub(super) fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
-        let title: String = title.chars().take(limits::CLAUDE_TITLE as usize).collect();
-        self.tell(
-            cx,
-            Fact::Titled {
-                title,
-                updated_at: i64::try_from(cx.core.now.wall).ok().and_then(stamp::iso),
-            },
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! How full the context is, and what a turn took (Claude adapter, sections 7 and 14).
 //!
-//! Invariant: a figure is told when it changed, and with every result.
+//! Invariant: a figure is told when it changed, and with every result since there is one.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -52,6 +52,12 @@ impl Meter {
         self.size = Some(size);
     }
 
+    /// How much of the context is used, in hundredths, where that is known.
+    pub fn share(&self) -> Option<u64> {
+        let Usage { used, size, .. } = self.told.map(|_| self.usage(None, None))?;
+        used.checked_mul(100)?.checked_add(size / 2)?.checked_div(size)
+    }
+
     /// A message of the main stream began or went on; what is to be told.
     pub fn streamed(&mut self, usage: wire::Usage, model: Option<&str>) -> Option<Usage> {
         if let Some(model) = model.filter(|it| *it != "<synthetic>") {
@@ -73,7 +79,7 @@ impl Meter {
         by_model: Option<&RawValue>,
         cost: Option<f64>,
         origin: Option<&RawValue>,
-    ) -> (Usage, Spent) {
+    ) -> (Option<Usage>, Spent) {
         let models: BTreeMap<String, ByModel> = wire::part(by_model);
         if let Some(size) = self.window(&models) {
             self.size = Some(size);
@@ -82,7 +88,9 @@ impl Meter {
             tokens: tokens(usage),
             meta: Some(quota(tokens(usage), &models)),
         };
-        (self.usage(cost, origin), spent)
+        // Nothing was measured: there is nothing to tell.
+        let usage = self.told.map(|_| self.usage(cost, origin));
+        (usage, spent)
     }
 
     /// The context is as good as empty, or as full as this.

@@ -12,7 +12,10 @@ mod remove;
 mod replay;
 mod rows;
 mod tell;
+mod unstarted;
 mod words;
+
+pub use words::is_local;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -29,6 +32,7 @@ use crate::rpc::Ticket;
 use list::{Listing, Now};
 use load::Load;
 use remove::Removal;
+use unstarted::Unstarted;
 
 /// What is under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -44,6 +48,7 @@ enum Job {
     List(Listing),
     Remove(Removal),
     Load(Load),
+    Folder(Unstarted),
 }
 
 impl Stored {
@@ -105,6 +110,7 @@ impl Claude {
             Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival),
             Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
             Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
+            Some(Job::Folder(_)) => self.not_started(cx, id, arrival.as_ref()),
             None => {
                 // It was opened for a job that is over.
                 if let Some(FileArrival::Facts(_)) = arrival {
@@ -126,6 +132,8 @@ impl Claude {
                 Job::List(listing) => listing.refuse(cx, failure::closing()),
                 Job::Remove(removal) => removal.refuse(cx, failure::closing()),
                 Job::Load(load) => load.refuse(cx, failure::closing()),
+                // Its session is ended, and answers.
+                Job::Folder(_) => Now::Over,
             };
         }
     }
