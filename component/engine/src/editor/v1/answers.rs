@@ -48,6 +48,10 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValu
     if habits.folders {
         session.set("additionalDirectories", &object! {});
     }
+    if habits.instructed {
+        let mode = object! { "override": object! {} };
+        session.set("systemPrompt", &object! { "mode": mode });
+    }
     capabilities.set("sessionCapabilities", &session);
     raw(&object! {
         "protocolVersion": VERSION,

@@ -138,6 +138,7 @@ fn new(params: New<'_>, habits: Habits) -> Result<Ask, RpcError> {
         system_prompt,
         meta,
     } = params;
+    more::check(&cwd, additional_directories.as_deref(), habits)?;
     let setup = setup::read(cwd, mcp_servers, additional_directories)?;
     Ok(Ask::New {
         setup: more::add(setup, system_prompt, meta, habits)?,
@@ -171,6 +172,7 @@ fn load(params: Load<'_>, replay: bool, habits: Habits) -> Result<Ask, RpcError>
         system_prompt,
         meta,
     } = params;
+    more::check(&cwd, additional_directories.as_deref(), habits)?;
     let setup = setup::read(cwd, mcp_servers, additional_directories)?;
     Ok(Ask::Load {
         session_id: session_id.into_owned(),

@@ -13,8 +13,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::host::{Habits, Instructions, Setup};
-use crate::json;
-use crate::rpc::RpcError;
+use crate::json::{self, Object};
+use crate::projection::path::absolute;
+use crate::rpc::{RpcError, error};
 
 #[derive(Deserialize)]
 struct SystemPrompt<'a> {
@@ -30,6 +31,34 @@ struct Text<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     text: Option<Cow<'a, str>>,
+}
+
+/// Checks folders in the words of such a Host, which name the value (Claude adapter,
+/// section 4).
+///
+/// # Errors
+/// A folder that is not absolute.
+pub fn check(cwd: &str, folders: Option<&[&RawValue]>, habits: Habits) -> Result<(), RpcError> {
+    if !habits.instructed {
+        return Ok(());
+    }
+    let relative = |name: &str, path: &str| {
+        RpcError::with(
+            error::INVALID_PARAMS,
+            format!("Invalid params: `{name}` must be an absolute path, but received: {path}"),
+            Object::new().with(name, path),
+        )
+    };
+    if !absolute(cwd) {
+        return Err(relative("cwd", cwd));
+    }
+    for folder in folders.unwrap_or_default() {
+        let path: String = serde_json::from_str(folder.get()).unwrap_or_default();
+        if !absolute(&path) {
+            return Err(relative("additionalDirectories", &path));
+        }
+    }
+    Ok(())
 }
 
 /// Adds it, for a Host that has use for it.

@@ -26,6 +26,8 @@ pub enum Purpose {
     Title,
     /// What the settings are, and may be.
     Settings,
+    /// Whether they were changed outside.
+    SettingsAgain,
     /// The first mode is to be this one.
     FirstMode(String),
     /// Something that the editor wants to be set.

@@ -42,6 +42,8 @@ pub struct Extras {
     pub resume: Option<String>,
     /// It goes on as another one.
     pub fork: bool,
+    /// It goes on from this message.
+    pub resume_at: Option<String>,
     /// Tools that need no permission.
     pub allowed: Vec<String>,
     /// Tools that are not there.
@@ -161,6 +163,7 @@ impl Extras {
             raw: Raw::Nothing,
             // Where it began is not where it is.
             resume: None,
+            resume_at: None,
             fork: false,
             ..extras.clone()
         };
@@ -229,7 +232,7 @@ impl Extras {
         self.folders = from.list("additionalDirectories").unwrap_or_default();
         self.behind_folders.extend(plugins(&mut from));
         let at = from.text("resumeSessionAt").filter(|_| self.resume.is_some());
-        self.last.extend(arg("resume-session-at", at));
+        self.resume_at = at;
         if from.read("persistSession") == Some(false) {
             self.last.push("--no-session-persistence".to_string());
         }

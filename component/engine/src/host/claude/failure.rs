@@ -121,6 +121,15 @@ pub fn no_result() -> Failure {
     )
 }
 
+/// The turn ended, but a tool of it did not.
+pub fn incomplete() -> Failure {
+    host(
+        "Internal error: Claude Code ended the turn without the result of a tool that it had called. Send the prompt again."
+            .into(),
+        object! { "errorKind": "incomplete_tool_call" },
+    )
+}
+
 /// Something in a prompt that the model cannot be shown.
 pub fn unreadable(what: &str) -> Failure {
     Failure {
@@ -190,7 +199,9 @@ pub fn open_already(id: &str) -> Failure {
 pub fn no_folder(cwd: &str) -> Failure {
     Failure {
         blame: Blame::Request,
-        message: format!("cwd does not exist or is not a folder: {cwd}"),
+        message: format!(
+            "Invalid params: `cwd` does not exist on the machine running the agent: {cwd}"
+        ),
         data: object! { "cwd": cwd },
     }
 }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::control::{self, Purpose};
 use super::failure;
+use super::fallback::FELL_BACK;
 use super::session::{Session, Task};
 use super::text::{MAIN, Piece};
 use super::turns::{Gate, Life, Owner};
@@ -45,6 +46,7 @@ impl Session {
             "assistant" => self.assistant(cx, &frame),
             "user" => self.user(cx, &frame),
             "result" => self.result(cx, &frame),
+            "system" if frame.subtype == FELL_BACK => self.fell_back(cx, &frame, line),
             "system" => self.system(cx, &frame),
             "command_lifecycle" => self.lifecycle(&frame),
             "tool_progress" => self.tool_progress(cx, &frame),
@@ -139,6 +141,9 @@ impl Session {
             self.say(cx, key, &piece);
         }
         if !dropped {
+            if key == MAIN {
+                self.dispatch(&message);
+            }
             self.tools_called(cx, key, &message);
         }
     }
@@ -156,6 +161,7 @@ impl Session {
         } else {
             self.turns.gate()
         };
+        self.returned(&message);
         self.tool_results(cx, frame, &message, gate);
         if key != MAIN || gate != Gate::Closed {
             return;
@@ -204,6 +210,7 @@ impl Session {
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
         let settled = self.turns.result(owner);
+        let outcome = self.completed(outcome, frame, !settled.is_empty());
         self.keep_answered(&outcome, &spent);
         self.settings_in(cx, frame);
         for uuid in self.turns.held() {
@@ -293,6 +300,7 @@ impl Session {
                     self.texts.over();
                     self.settle(cx, settled, None);
                     self.title_due(cx);
+                    self.rests(cx);
                 }
                 _ => {}
             },
@@ -416,6 +424,7 @@ impl Session {
                 }
             }
             Purpose::Settings => self.settings(cx, response.response),
+            Purpose::SettingsAgain if !failed => self.settings_again(cx, response.response),
             Purpose::FirstMode(mode) => self.first_mode(cx, mode, &response),
             Purpose::Setting => {
                 let error = response.error.as_deref().unwrap_or("it gave no reason");
@@ -439,7 +448,7 @@ impl Session {
             }
             Purpose::Title => self.title_made(cx, response.response),
             Purpose::Report { turn, step } => self.reported(cx, &turn, &step, &response),
-            Purpose::Interrupt(_) | Purpose::Nothing => {}
+            Purpose::Interrupt(_) | Purpose::SettingsAgain | Purpose::Nothing => {}
         }
     }
 }

@@ -110,6 +110,7 @@ impl Session {
                 self.settle(cx, settled, None);
             }
             Due::Report { turn, .. } => self.report_due(cx, &turn),
+            Due::Compact(_) => self.compact(cx),
             Due::Setting(_) => self.setting_due(cx),
             Due::Gone(_) => {
                 self.timer = None;

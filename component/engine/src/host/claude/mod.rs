@@ -18,11 +18,14 @@ mod compaction;
 mod configure;
 mod control;
 mod create;
+mod dispatched;
 mod environment;
 mod extras;
 mod failure;
+mod fallback;
 mod frames;
 mod greeting;
+mod idle;
 mod labels;
 mod leaving;
 mod models;
@@ -87,6 +90,8 @@ pub enum Due {
     Report { channel: Channel, turn: String },
     /// A setting is answered in time.
     Setting(Channel),
+    /// Nobody worked for long.
+    Compact(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
 }
@@ -223,6 +228,7 @@ impl Claude {
         | Due::Backstop { channel, .. }
         | Due::Report { channel, .. }
         | Due::Setting(channel)
+        | Due::Compact(channel)
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);

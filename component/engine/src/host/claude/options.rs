@@ -4,6 +4,8 @@
 //! Pure: it says what to ask of the process, and is told what was done. Invariant: what is
 //! shown is what the process said last; a wish that it has not confirmed is not shown.
 
+mod again;
+
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -60,6 +62,8 @@ struct Agent {
 pub struct Panel {
     modes: Modes,
     mode: String,
+    /// All that the program has, before settings leave some out.
+    all: Vec<Model>,
     models: Models,
     model: String,
     effort: String,
@@ -128,7 +132,7 @@ impl Panel {
     ) -> (Panel, Option<String>) {
         let applied = settings.applied();
         let only = settings.models().or_else(|| environment.models());
-        let models = Models::new(greeting.models, only.as_deref());
+        let models = Models::new(greeting.models.clone(), only.as_deref());
         // What somebody chose by name stands; otherwise the row that stands for what runs.
         let chosen = settings.model();
         let row = chosen
@@ -154,6 +158,7 @@ impl Panel {
                 .current_permission_mode
                 .unwrap_or_else(|| modes::AUTO.to_owned()),
             model,
+            all: greeting.models,
             models,
             effort: DEFAULT.to_owned(),
             fast: greeting.fast_mode_state.is_some_and(|state| state != OFF),
@@ -204,23 +209,6 @@ impl Panel {
     /// Whether the user is asked if the context is to begin anew with a plan.
     pub fn clears(&self) -> bool {
         self.clears
-    }
-
-    /// What a fresh process has to be told so that all but the mode is as before.
-    pub fn as_before(&mut self, before: &Panel) -> Vec<Change> {
-        let chosen = |id: &str| Some(id.to_owned()).filter(|id| id != DEFAULT);
-        let changes = [
-            (self.model != before.model).then(|| Change::Model(before.model.clone())),
-            (self.effort != before.effort).then(|| Change::Effort(chosen(&before.effort))),
-            (self.fast != before.fast).then_some(Change::Fast(before.fast)),
-            (before.ultracode.filter(|on| self.ultracode != Some(*on))).map(Change::Ultracode),
-            (self.agent != before.agent).then(|| Change::Agent(chosen(&before.agent))),
-        ];
-        let changes: Vec<Change> = changes.into_iter().flatten().collect();
-        for change in &changes {
-            let _fits_as_before = self.made(change.clone());
-        }
-        changes
     }
 
     /// As the editor is told.

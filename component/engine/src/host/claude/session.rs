@@ -5,7 +5,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -88,6 +88,14 @@ pub struct Session {
     pub(super) backstops: BTreeMap<String, Timer>,
     pub(super) title: Title,
     pub(super) reports: Reports,
+    /// When the settings were read.
+    pub(super) settings_read: u64,
+    /// Tools without a result yet.
+    pub(super) dispatched: BTreeSet<String>,
+    /// When this is due, the context is made smaller.
+    pub(super) idle: Option<Timer>,
+    /// It was, since the last prompt.
+    pub(super) rested: bool,
     /// Where it works, and with what.
     pub(super) setup: Setup,
     /// What the client says to the program alone.
@@ -247,6 +255,10 @@ impl Session {
             backstops: BTreeMap::new(),
             title: Title::default(),
             reports: Reports::default(),
+            settings_read: cx.core.now.monotonic,
+            dispatched: BTreeSet::new(),
+            idle: None,
+            rested: false,
             extras,
             setup,
             again: true,
@@ -410,6 +422,8 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.send(cx, &turn_id, true, &line);
                 self.turns.prompt(&turn_id);
+                self.wakes(cx);
+                self.look_again(cx);
                 self.warn_first(cx);
                 let words = prompt::words(&content.blocks);
                 self.reports.prompt(&turn_id, &words);
@@ -522,7 +536,7 @@ impl Session {
     }
 
     pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
-        if let Some(timer) = self.timer.take() {
+        for timer in self.timer.take().into_iter().chain(self.idle.take()) {
             cx.core.disarm(timer);
         }
     }

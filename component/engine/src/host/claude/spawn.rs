@@ -87,6 +87,9 @@ pub fn command(start: &Start<'_>, environment: &Environment) -> Command {
     if start.forked.is_some() {
         args.push("--fork-session".to_string());
     }
+    if let Some(at) = &extras.resume_at {
+        args.push(format!("--resume-session-at={at}"));
+    }
     if !start.resume || start.forked.is_some() {
         args.push(format!("--session-id={}", start.session_id));
     }

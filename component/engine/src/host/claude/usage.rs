@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::wire;
 use crate::host::{Spent, Tokens, Usage};
 use crate::json::Object;
-use crate::object;
+use crate::{limits, object};
 
 /// The figures of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub struct Meter {
     model: Option<String>,
     /// Tokens that the context holds, where the process said so.
     size: Option<u64>,
+    /// The provider keeps the context for an hour.
+    hour: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -52,6 +54,19 @@ impl Meter {
         self.size = Some(size);
     }
 
+    /// Whether it is worth it to make the context smaller while nobody works, before the
+    /// provider forgets it.
+    pub fn worth_compacting(&self) -> bool {
+        let Usage { used, size, .. } = self.usage(None, None);
+        let large = size >= 2 * limits::CLAUDE_IDLE_TOKENS;
+        let least = if large {
+            limits::CLAUDE_IDLE_TOKENS
+        } else {
+            limits::CLAUDE_IDLE_TOKENS_FLOOR
+        };
+        self.hour && used >= least
+    }
+
     /// How much of the context is used, in hundredths, where that is known.
     pub fn share(&self) -> Option<u64> {
         let Usage { used, size, .. } = self.told.map(|_| self.usage(None, None))?;
@@ -62,6 +77,13 @@ impl Meter {
     pub fn streamed(&mut self, usage: wire::Usage, model: Option<&str>) -> Option<Usage> {
         if let Some(model) = model.filter(|it| *it != "<synthetic>") {
             self.model = Some(model.to_string());
+        }
+        if let Some(kept) = usage.cache_creation {
+            // Nothing new was kept: it is kept as before.
+            let anew = kept.ephemeral_1h_input_tokens > 0 || kept.ephemeral_5m_input_tokens > 0;
+            if anew {
+                self.hour = kept.ephemeral_1h_input_tokens > 0;
+            }
         }
         self.last = tokens(usage);
         let used = self.last.total();
