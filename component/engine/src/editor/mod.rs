@@ -17,7 +17,8 @@ use crate::config::Agent;
 use crate::effect::Level;
 pub use crate::host::Client;
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
-use crate::host::{Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
+use crate::host::more::{More, Record};
+use crate::host::{Extras, Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -54,6 +55,11 @@ pub enum Ask {
         session_id: String,
         content: Content,
         idle: WhenIdle,
+    },
+    /// `_session/goal`: what is said to the agent to set a goal, or to take it back.
+    Goal {
+        session_id: String,
+        content: Content,
     },
     /// `session/close`.
     Close { session_id: String },
@@ -182,7 +188,10 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        let result = v1::answers::initialize(agent, self.habits, &self.extension);
+        if !self.habits.extras {
+            self.client.extras = Extras::default();
+        }
+        let result = v1::answers::initialize(agent, self.habits, &self.extension, self.client);
         self.answer(core, ticket, &result);
     }
 
@@ -195,14 +204,13 @@ impl Editor {
         options: Option<&Options>,
         about: Option<Object>,
     ) {
-        let switches = self.client.switches;
-        let result = v1::answers::created(session_id, options, switches, about);
+        let result = v1::answers::created(session_id, options, self.client, about);
         self.answer(core, ticket, &result);
     }
 
     /// Answers `session/load` and `session/resume`.
     pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
-        let result = v1::answers::loaded(options, self.client.switches);
+        let result = v1::answers::loaded(options, self.client);
         self.answer(core, ticket, &result);
     }
 
@@ -240,7 +248,7 @@ impl Editor {
     /// Answers `session/set_config_option` or `session/set_mode`.
     pub fn configured(&mut self, core: &mut Core<'_>, ticket: Ticket, by: By, options: &Options) {
         let result = match by {
-            By::Option => v1::options::set(options, self.client.switches),
+            By::Option => v1::options::set(options, self.client),
             By::Mode => v1::answers::empty(),
         };
         self.answer(core, ticket, &result);
@@ -248,9 +256,9 @@ impl Editor {
 
     /// Tells a session's options.
     pub fn options(&mut self, core: &mut Core<'_>, session_id: &str, options: &Options) {
-        let switches = self.client.switches;
+        let client = self.client;
         self.send(core, |out| {
-            v1::options::changed(session_id, options, switches, out)
+            v1::options::changed(session_id, options, client, out);
         });
     }
 
@@ -276,6 +284,24 @@ impl Editor {
         self.sent += core.acp(|out| v1::encode::update(session_id, &self.extension, update, out));
     }
 
+    /// Shows what only some editors are shown.
+    pub fn more(&mut self, core: &mut Core<'_>, session_id: &str, more: &More) {
+        let extras = self.client.extras;
+        self.send(core, |out| v1::more::update(session_id, more, extras, out));
+    }
+
+    /// Answers `session/prompt`: it ended, and this went wrong.
+    pub fn ended_with(
+        &mut self,
+        core: &mut Core<'_>,
+        ticket: Ticket,
+        reason: StopReason,
+        spent: Option<&Spent>,
+        record: &Record,
+    ) {
+        self.answer(core, ticket, &v1::answers::recorded(reason, spent, record));
+    }
+
     /// Tells the steps of the work.
     pub fn plan(&mut self, core: &mut Core<'_>, session_id: &str, entries: &[PlanEntry]) {
         self.send(core, |out| v1::answers::plan(session_id, entries, out));
@@ -288,12 +314,15 @@ impl Editor {
 
     /// Passes a frame of the Host on, as it came.
     pub fn raw(&mut self, core: &mut Core<'_>, session_id: &str, method: &str, raw: &RawValue) {
-        self.send(core, |out| v1::more::raw(session_id, method, raw, out));
+        self.send(core, |out| v1::place::raw(session_id, method, raw, out));
     }
 
     /// Tells what a prompt may begin with.
     pub fn commands(&mut self, core: &mut Core<'_>, session_id: &str, skills: &[Skill]) {
-        self.send(core, |out| v1::answers::commands(session_id, skills, out));
+        let extras = self.client.extras;
+        self.send(core, |out| {
+            v1::answers::commands(session_id, skills, extras, out);
+        });
     }
 
     /// Tells a session's name and date.
@@ -331,7 +360,7 @@ impl Editor {
         };
         let number = self.outbound.ask(Open { waiter, asked });
         self.send(core, |out| {
-            v1::questions::ask(number, session_id, dialog, &option_ids, out)
+            v1::questions::ask(number, session_id, dialog, &option_ids, out);
         });
         number
     }

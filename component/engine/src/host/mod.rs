@@ -3,10 +3,15 @@
 
 pub mod claude;
 pub mod dialog;
+mod extras;
 pub mod maka;
 mod module;
+pub mod more;
+mod spent;
 
+pub use extras::Extras;
 pub use module::Module;
+pub use spent::{Spent, Tokens, Usage};
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -24,6 +29,7 @@ use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
 use dialog::{Dialog, Means, Reply};
+use more::{More, Record};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -198,6 +204,8 @@ pub enum Fact<'a> {
     },
     /// Something about the running turn that people want to know while they wait.
     Noticed { text: String },
+    /// What only some editors are shown.
+    More(More),
     /// The session's name or date changed.
     Titled {
         title: String,
@@ -248,6 +256,9 @@ pub struct Habits {
     pub terse: bool,
     /// The model can be told more, and the Host reads what a client says to it alone.
     pub instructed: bool,
+    /// It tells what an editor can be told beyond ACP ([`Extras`]).
+    #[serde(default)]
+    pub extras: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -265,6 +276,9 @@ pub struct Setup {
     pub instructions: Option<Instructions>,
     /// What the client says to this Host alone: its `_meta`, as it stands there.
     pub extra: Option<String>,
+    /// The user's own instructions for the model, from an editor that agreed on more than ACP.
+    #[serde(default)]
+    pub custom: Option<String>,
 }
 
 /// What the model is told before everything else.
@@ -278,6 +292,7 @@ pub struct Instructions {
 
 /// What an editor can do besides what every editor can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Client {
     /// It shows forms (`elicitation.form`).
     pub forms: bool,
@@ -289,6 +304,24 @@ pub struct Client {
     pub terminals: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
     pub terminal_deltas: bool,
+    /// It shows notices (`session.notices`).
+    #[serde(default)]
+    pub notices: bool,
+    /// It shows that a context is made smaller (`session.compaction`).
+    #[serde(default)]
+    pub compactions: bool,
+    /// It shows plans as documents (`plan`).
+    #[serde(default)]
+    pub plans: bool,
+    /// It shows child sessions (`subagents`).
+    #[serde(default)]
+    pub subagents: bool,
+    /// It shows all that subagents say (`_meta["subagent-transcript"]`).
+    #[serde(default)]
+    pub transcripts: bool,
+    /// What it and we agreed on beyond ACP.
+    #[serde(default)]
+    pub extras: Extras,
 }
 
 /// An MCP server that the editor wants.
@@ -351,43 +384,6 @@ pub enum Ending {
     Cancelled,
 }
 
-/// What a turn took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Tokens.
-    pub tokens: Tokens,
-    /// Extension data, as it stands in `_meta`.
-    pub meta: Option<Object>,
-}
-
-/// Tokens of a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
-    /// That the model read.
-    pub input: u64,
-    /// That it wrote.
-    pub output: u64,
-    /// That it had read before.
-    pub cached_read: u64,
-    /// That it will not have to read again.
-    pub cached_write: u64,
-}
-
-impl Tokens {
-    /// All of them.
-    pub fn total(self) -> u64 {
-        let Tokens {
-            input,
-            output,
-            cached_read,
-            cached_write,
-        } = self;
-        [output, cached_read, cached_write]
-            .into_iter()
-            .fold(input, u64::saturating_add)
-    }
-}
-
 /// How a turn ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Outcome {
@@ -395,6 +391,13 @@ pub enum Outcome {
     Ended {
         /// The reason.
         ending: Ending,
+        /// What it took, where the Host says.
+        spent: Option<Spent>,
+    },
+    /// It failed, and the editor keeps failures as records.
+    Recorded {
+        /// The failure.
+        record: Record,
         /// What it took, where the Host says.
         spent: Option<Spent>,
     },
@@ -467,19 +470,6 @@ pub enum PlanStatus {
     Completed,
 }
 
-/// How full the context is, and what the session cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Usage {
-    /// Tokens in the context.
-    pub used: u64,
-    /// Tokens that it holds.
-    pub size: u64,
-    /// US dollars so far, where the Host knows.
-    pub cost_usd: Option<f64>,
-    /// Extension data, as it stands in `_meta`.
-    pub meta: Option<Object>,
-}
-
 /// Something that a prompt may begin with, after a slash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skill {
@@ -489,6 +479,10 @@ pub struct Skill {
     pub description: String,
     /// What may stand behind it, where something may.
     pub hint: Option<String>,
+    /// Whether it teaches the model something, rather than doing it.
+    pub teaches: bool,
+    /// The file that it is written in, where it has one of its own.
+    pub path: Option<String>,
 }
 
 /// One page of sessions.

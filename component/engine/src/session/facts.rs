@@ -118,6 +118,7 @@ impl Listener for Sessions {
                 }
             }
             Fact::Noticed { text } => self.noticed(core, session, &text),
+            Fact::More(more) => self.more(core, session, &more),
             Fact::Titled { title, updated_at } => {
                 if let Some(key) = session {
                     self.titled(core, key, title, updated_at.as_deref());
@@ -196,6 +197,7 @@ impl Listener for Sessions {
             }
             Fact::Refused { ticket, failure } => {
                 self.steers.remove(&ticket);
+                self.goals.remove(&ticket);
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
@@ -264,7 +266,7 @@ impl Sessions {
     }
 
     /// The session, if the editor still wants to see something of it.
-    fn shown_session(&self, key: Option<SessionKey>) -> Option<&Session> {
+    pub(super) fn shown_session(&self, key: Option<SessionKey>) -> Option<&Session> {
         let session = self.open.get(&key?)?;
         (self.shows(session) && !self.ending).then_some(session)
     }
@@ -297,7 +299,9 @@ impl Sessions {
         };
         let end = match &outcome {
             Outcome::Completed | Outcome::Ended { .. } => End::Completed,
-            Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
+            Outcome::Failed { .. } | Outcome::Broken { .. } | Outcome::Recorded { .. } => {
+                End::Failed
+            }
             Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
         let showing = !session.closing() && !self.ending;
@@ -358,6 +362,9 @@ impl Sessions {
                 self.fail(core, key, ticket, &error);
             }
             Outcome::Broken { failure } => self.fail(core, key, ticket, &refusal(&failure)),
+            Outcome::Recorded { record, spent } => {
+                self.fail_recorded(core, key, ticket, record, spent.as_ref());
+            }
         }
     }
 

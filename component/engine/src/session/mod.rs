@@ -11,12 +11,13 @@ mod dialogs;
 mod facts;
 mod given;
 mod load;
+mod more;
 pub mod options;
 mod past;
 mod prompt;
 mod steering;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -49,6 +50,8 @@ pub struct Sessions {
     loads: VecDeque<Load>,
     /// Messages for running turns that have no answer yet.
     steers: BTreeMap<Ticket, WhenIdle>,
+    /// Those of them that set a goal.
+    goals: BTreeSet<Ticket>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
     ending: bool,

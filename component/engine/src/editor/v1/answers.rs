@@ -8,13 +8,14 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
 use crate::editor::{Steered, StopReason};
-use crate::host::{Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
+use crate::host::more::Record;
+use crate::host::{Client, Extras, Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
 use crate::session::options::Options;
 
-use super::options;
+use super::{air, options};
 
 /// An empty list.
 const NONE: [u8; 0] = [];
@@ -24,7 +25,7 @@ pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
 /// `extension` is the name under which the Host says what the protocol has no words for.
-pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValue> {
+pub fn initialize(agent: &Agent, habits: Habits, extension: &str, client: Client) -> Box<RawValue> {
     let mut capabilities = object! {
         "loadSession": habits.history,
         "promptCapabilities": object! { "image": true, "embeddedContext": true },
@@ -52,13 +53,21 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValu
         let mode = object! { "override": object! {} };
         session.set("systemPrompt", &object! { "mode": mode });
     }
+    if client.extras.on {
+        session.set("subagents", &object! {});
+    }
     capabilities.set("sessionCapabilities", &session);
+    let mut meta = Object::new();
+    if client.extras.on {
+        air::add(&mut meta, air::offer());
+    }
+    meta.set("steering", &object! { "supported": true });
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": capabilities,
         "authMethods": NONE,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
-        "_meta": object! { "steering": object! { "supported": true } },
+        "_meta": meta,
     })
 }
 
@@ -66,12 +75,12 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValu
 pub fn created(
     session_id: &str,
     options: Option<&Options>,
-    switches: bool,
+    client: Client,
     about: Option<Object>,
 ) -> Box<RawValue> {
     let mut result = object! { "sessionId": session_id };
     if let Some(options) = options {
-        options::describe(&mut result, options, switches);
+        options::describe(&mut result, options, client);
     }
     if let Some(about) = about {
         result.set("_meta", &about);
@@ -80,10 +89,10 @@ pub fn created(
 }
 
 /// Result of `session/load` and `session/resume`.
-pub fn loaded(options: Option<&Options>, switches: bool) -> Box<RawValue> {
+pub fn loaded(options: Option<&Options>, client: Client) -> Box<RawValue> {
     let mut result = object! {};
     if let Some(options) = options {
-        options::describe(&mut result, options, switches);
+        options::describe(&mut result, options, client);
     }
     raw(&result)
 }
@@ -112,6 +121,19 @@ pub fn listed(page: &ListPage) -> Box<RawValue> {
 
 /// Result of `session/prompt`.
 pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
+    raw(&ended(reason, spent))
+}
+
+/// The same, and this went wrong.
+pub fn recorded(reason: StopReason, spent: Option<&Spent>, record: &Record) -> Box<RawValue> {
+    let mut result = ended(reason, spent);
+    let mut meta = result.object("_meta").unwrap_or_default();
+    air::add(&mut meta, air::record(record));
+    result.set("_meta", &meta);
+    raw(&result)
+}
+
+fn ended(reason: StopReason, spent: Option<&Spent>) -> Object {
     let mut result = object! {
         "stopReason": match reason {
             StopReason::EndTurn => "end_turn",
@@ -132,7 +154,7 @@ pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
             result.set("_meta", meta);
         }
     }
-    raw(&result)
+    result
 }
 
 /// Result of `_session/steering`.
@@ -181,14 +203,18 @@ pub fn usage(session_id: &str, usage: &Usage, out: &mut Vec<u8>) {
 }
 
 /// `available_commands_update`: all of them.
-pub fn commands(session_id: &str, skills: &[Skill], out: &mut Vec<u8>) {
+pub fn commands(session_id: &str, skills: &[Skill], extras: Extras, out: &mut Vec<u8>) {
     let commands: Vec<Object> = skills
         .iter()
         .map(|skill| {
-            object! {
+            let mut command = object! {
                 "name": skill.id, "description": skill.description,
                 "input": skill.hint.as_ref().map(|hint| object! { "hint": hint }),
+            };
+            if extras.on && skill.teaches {
+                command.set("_meta", &air::meta(air::skill(skill.path.as_deref())));
             }
+            command
         })
         .collect();
     let update = object! {
@@ -206,7 +232,7 @@ pub fn session_info(session_id: &str, title: &str, updated_at: Option<&str>, out
     session_update(session_id, &update, out);
 }
 
-fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
+pub(super) fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
     line(
         &object! {
             "jsonrpc": "2.0",

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{capabilities, more, prompt, setup};
+use super::{air, capabilities, place, prompt, setup};
 use crate::editor::{Ask, Tell};
-use crate::host::Habits;
+use crate::host::{Habits, Setup};
 use crate::object;
 use crate::rpc::{RpcError, error};
 
@@ -29,6 +29,7 @@ pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Resul
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?, habits),
         "_session/steering" => prompt::steering(read(method, params)?, habits),
+        air::GOAL if habits.extras => air::goal_asked(read(method, params)?),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
             Ok(Ask::Close {
@@ -138,10 +139,13 @@ fn new(params: New<'_>, habits: Habits) -> Result<Ask, RpcError> {
         system_prompt,
         meta,
     } = params;
-    more::check(&cwd, additional_directories.as_deref(), habits)?;
+    place::check(&cwd, additional_directories.as_deref(), habits)?;
     let setup = setup::read(cwd, mcp_servers, additional_directories)?;
     Ok(Ask::New {
-        setup: more::add(setup, system_prompt, meta, habits)?,
+        setup: Setup {
+            custom: air::instructions(meta),
+            ..place::add(setup, system_prompt, meta, habits)?
+        },
     })
 }
 
@@ -172,11 +176,14 @@ fn load(params: Load<'_>, replay: bool, habits: Habits) -> Result<Ask, RpcError>
         system_prompt,
         meta,
     } = params;
-    more::check(&cwd, additional_directories.as_deref(), habits)?;
+    place::check(&cwd, additional_directories.as_deref(), habits)?;
     let setup = setup::read(cwd, mcp_servers, additional_directories)?;
     Ok(Ask::Load {
         session_id: session_id.into_owned(),
-        setup: more::add(setup, system_prompt, meta, habits)?,
+        setup: Setup {
+            custom: air::instructions(meta),
+            ..place::add(setup, system_prompt, meta, habits)?
+        },
         replay,
     })
 }

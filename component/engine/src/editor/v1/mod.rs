@@ -1,12 +1,14 @@
 //! ACP v1: requests in, answers and updates out.
 
+mod air;
 pub mod answers;
 mod blocks;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
-pub mod options;
 pub mod more;
+pub mod options;
+pub mod place;
 mod prompt;
 pub mod questions;
 mod report;

@@ -1,126 +1,90 @@
-//! What else a client of ACP v1 says with a session's place: how the model is to be
-//! instructed (`systemPrompt`), and what it says in `_meta`; and frames of the Host that it
-//! asked for there.
+//! What only some clients of ACP v1 are shown ([`More`]), as updates of their session.
 //!
-//! Pure. Invariant: nothing of `_meta` is understood here; a Host reads its own part.
+//! Touches only the buffer that it is given. Invariant: each call writes one whole message.
 
-use alloc::borrow::{Cow, ToOwned};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use super::air;
+use super::answers::session_update;
+use crate::host::Extras;
+use crate::host::more::{Compacting, More, Severity};
+use crate::json::Object;
+use crate::object;
 
-use crate::host::{Habits, Instructions, Setup};
-use crate::json::{self, Object};
-use crate::projection::path::absolute;
-use crate::rpc::{RpcError, error};
-
-#[derive(Deserialize)]
-struct SystemPrompt<'a> {
-    #[serde(borrow)]
-    mode: Cow<'a, str>,
-    #[serde(borrow)]
-    content: Vec<&'a RawValue>,
+/// Writes one notification for the session.
+pub fn update(session_id: &str, more: &More, extras: Extras, out: &mut Vec<u8>) {
+    session_update(session_id, &body(more, extras), out);
 }
 
-#[derive(Deserialize)]
-struct Text<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Option<Cow<'a, str>>,
-}
-
-/// Checks folders in the words of such a Host, which name the value (Claude adapter,
-/// section 4).
-///
-/// # Errors
-/// A folder that is not absolute.
-pub fn check(cwd: &str, folders: Option<&[&RawValue]>, habits: Habits) -> Result<(), RpcError> {
-    if !habits.instructed {
-        return Ok(());
-    }
-    let relative = |name: &str, path: &str| {
-        RpcError::with(
-            error::INVALID_PARAMS,
-            format!("Invalid params: `{name}` must be an absolute path, but received: {path}"),
-            Object::new().with(name, path),
-        )
-    };
-    if !absolute(cwd) {
-        return Err(relative("cwd", cwd));
-    }
-    for folder in folders.unwrap_or_default() {
-        let path: String = serde_json::from_str(folder.get()).unwrap_or_default();
-        if !absolute(&path) {
-            return Err(relative("additionalDirectories", &path));
-        }
-    }
-    Ok(())
-}
-
-/// Adds it, for a Host that has use for it.
-///
-/// # Errors
-/// Instructions that cannot be read (Claude adapter, section 4).
-pub fn add(
-    setup: Setup,
-    system_prompt: Option<&RawValue>,
-    meta: Option<&RawValue>,
-    habits: Habits,
-) -> Result<Setup, RpcError> {
-    if !habits.instructed {
-        return Ok(setup);
-    }
-    let given = |raw: &&RawValue| raw.get() != "null";
-    Ok(Setup {
-        instructions: system_prompt
-            .filter(given)
-            .map(instructions)
-            .transpose()?,
-        extra: meta.filter(given).map(|meta| meta.get().to_owned()),
-        ..setup
-    })
-}
-
-fn instructions(raw: &RawValue) -> Result<Instructions, RpcError> {
-    let invalid = |why: &str| {
-        RpcError::field(
-            "systemPrompt",
-            "invalid",
-            format!("Invalid params: systemPrompt {why}."),
-        )
-    };
-    let shape = "needs a mode, append or override, and content, a list of text blocks";
-    let read: SystemPrompt<'_> = serde_json::from_str(raw.get()).map_err(|_| invalid(shape))?;
-    let instead = match &*read.mode {
-        "append" => false,
-        "override" => true,
-        other => return Err(invalid(&format!("has an unknown mode: {other}"))),
-    };
-    let mut texts = Vec::new();
-    for block in read.content {
-        let block: Text<'_> = serde_json::from_str(block.get()).map_err(|_| invalid(shape))?;
-        match (&*block.kind, block.text) {
-            ("text", Some(text)) => texts.push(text),
-            (kind, _) => {
-                return Err(invalid(&format!("takes text blocks only, not {kind}")));
+fn body(more: &More, extras: Extras) -> Object {
+    match more {
+        More::Notice {
+            severity,
+            title,
+            text,
+        } => {
+            let mut notice = object! {
+                "sessionUpdate": "notice", "severity": word(*severity), "title": title,
+            };
+            if let Some(text) = text {
+                notice.set("description", text);
             }
+            notice
         }
+        More::Compaction {
+            id,
+            state,
+            summary,
+            facts,
+        } => {
+            let status = match state {
+                Compacting::Runs => "in_progress",
+                Compacting::Done => "completed",
+                Compacting::Failed => "failed",
+                Compacting::Stopped => "cancelled",
+            };
+            let mut update = object! {
+                "sessionUpdate": "compaction_update", "compactionId": id, "status": status,
+            };
+            if let Some(summary) = summary {
+                let text = object! { "type": "text", "text": summary };
+                update.set("summary", &[text]);
+            }
+            if let Some(error) = &facts.error {
+                update.set("error", error);
+            }
+            if extras.on {
+                // ACP has a field for the error.
+                let mut facts = facts.clone();
+                facts.error = None;
+                update.set("_meta", &air::meta(air::compaction(&facts)));
+            }
+            update
+        }
+        More::Document { id, text } => object! {
+            "sessionUpdate": "plan_update",
+            "plan": object! { "type": "markdown", "planId": id, "content": text },
+        },
+        More::Suggestions(texts) => {
+            let texts: Vec<Object> = texts.iter().map(|it| object! { "text": it }).collect();
+            info(object! { "promptSuggestions": object! { "suggestions": texts } })
+        }
+        More::Record(record) => info(air::meta(air::record(record))),
+        More::Goal(goal) => info(air::meta(air::goal(goal.as_ref()))),
+        More::PastEnd => info(air::meta(object! { "loadReplayEnd": true })),
+        More::Files(report) => info(air::meta(air::files(report))),
     }
-    let text: String = texts.join("\n\n");
-    Ok(Instructions { text, instead })
 }
 
-/// A notification of the Host's own.
-pub fn raw(session_id: &str, method: &str, message: &RawValue, out: &mut Vec<u8>) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
-    json::string(out, method);
-    out.extend_from_slice(br#","params":{"sessionId":"#);
-    json::string(out, session_id);
-    out.extend_from_slice(br#","message":"#);
-    json::raw(out, message);
-    out.extend_from_slice(b"}}\n");
+fn info(meta: Object) -> Object {
+    object! { "sessionUpdate": "session_info_update", "_meta": meta }
+}
+
+/// The word for how much something matters.
+pub fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
 }

@@ -171,8 +171,8 @@ impl Session {
         let prompts = self.unread.iter().filter(|it| it.prompt);
         let prompts: Vec<&str> = prompts.map(|it| it.uuid.as_str()).collect();
         let over = fresh.turns.begin_anew(turn, &prompts);
-        self.finish_reports(cx);
-        fresh.reports = core::mem::take(&mut self.reports);
+        self.finish_overviews(cx);
+        fresh.overviews = core::mem::take(&mut self.overviews);
         fresh.title = core::mem::take(&mut self.title).unasked();
         fresh.commands = self.commands.clone();
         let text = format!("Implement the following plan:\n\n{}", plan.text);

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
-use super::reports::Step;
+use super::overviews::Step;
 use crate::json::Object;
 use crate::object;
 
@@ -32,8 +32,12 @@ pub enum Purpose {
     FirstMode(String),
     /// Something that the editor wants to be set.
     Setting,
-    /// For the report of this turn.
-    Report { turn: String, step: Step },
+    /// For what this turn gives an overview of.
+    Overview { turn: String, step: Step },
+    /// Which files this prompt changed.
+    Files(String),
+    /// Which skills there are.
+    Skills,
     /// The answer changes nothing.
     Nothing,
 }

@@ -5,6 +5,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde_json::value::RawValue;
 
@@ -26,9 +27,9 @@ impl Session {
             "subtype": "initialize",
             "hooks": object! {
                 "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
-                "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
+                "PostCompact": hook("after-compact"), "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
             },
-            "promptSuggestions": false,
+            "promptSuggestions": self.setup.client.extras.on,
             "forwardSubagentText": false,
         };
         if cx.listener.can_ask(Means::Form) {
@@ -48,8 +49,10 @@ impl Session {
         if let Some(text) = instead {
             request.set("systemPrompt", &[text]);
         }
-        if let Some(text) = append {
-            request.set("appendSystemPrompt", text);
+        let custom = self.setup.custom.as_ref();
+        let append: Vec<&str> = append.iter().chain(custom).map(String::as_str).collect();
+        if !append.is_empty() {
+            request.set("appendSystemPrompt", &append.join("\n\n"));
         }
         if *no_dynamic {
             request.set("excludeDynamicSections", &true);

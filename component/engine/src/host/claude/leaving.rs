@@ -12,6 +12,7 @@ use super::session::{Session, Stage};
 use super::turns::{How, Settled, Turns};
 use super::{Due, failure};
 use crate::effect::{Effect, HostDeparture};
+use crate::host::more::Unknown;
 use crate::host::{Cx, Fact, Failure, Outcome};
 use crate::limits;
 use crate::object;
@@ -71,13 +72,14 @@ impl Session {
             uuid,
             how: How::Cancelled,
         };
+        self.files_unknown(cx, Unknown::Cancelled);
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
     }
 
     /// Everything that is open comes to nothing.
     fn abort(&mut self, cx: &mut Cx<'_, '_>) {
         self.abort_turns(cx);
-        self.drop_reports(cx, &Outcome::cancelled());
+        self.drop_overviews(cx, &Outcome::cancelled());
         self.withdraw_all(cx);
         self.drop_settings(cx, &failure::ended());
     }
@@ -109,9 +111,10 @@ impl Session {
                 self.texts.over();
                 self.settle(cx, settled, None);
             }
-            Due::Report { turn, .. } => self.report_due(cx, &turn),
+            Due::Overview { turn, .. } => self.overview_due(cx, &turn),
             Due::Compact(_) => self.compact(cx),
             Due::Setting(_) => self.setting_due(cx),
+            Due::Files { turn, .. } => self.files_known(cx, &turn, Err(Unknown::Timeout)),
             Due::Gone(_) => {
                 self.timer = None;
                 if self.stage == Stage::Live && self.exit.is_some() && self.paused {
@@ -169,8 +172,9 @@ impl Session {
         let failed = Outcome::Broken {
             failure: failure.clone(),
         };
-        self.drop_reports(cx, &failed);
+        self.drop_overviews(cx, &failed);
         self.withdraw_all(cx);
+        self.files_unknown(cx, Unknown::Failed);
         self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {
             cx.core.disarm(timer);
@@ -179,17 +183,12 @@ impl Session {
             let outcome = Outcome::Broken {
                 failure: failure.clone(),
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            self.ended(cx, &uuid, outcome, None);
         }
     }
 
     pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
+        self.drop_all_previews(cx);
         for dialog in self.permissions.take_all() {
             self.tell(cx, Fact::Withdrawn { dialog: &dialog });
         }

@@ -24,16 +24,22 @@ mod extras;
 mod failure;
 mod fallback;
 mod frames;
+mod goals;
 mod greeting;
 mod idle;
 mod labels;
 mod leaving;
 mod models;
 mod modes;
+mod more;
 mod options;
+mod overviews;
 mod permissions;
+mod previews;
 mod prompt;
 mod questions;
+mod recommended;
+mod records;
 mod reports;
 mod session;
 mod settings;
@@ -58,7 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
 use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
-use crate::input::{Channel, HostArrival};
+use crate::input::{Channel, FileArrival, Handle, HostArrival};
 
 use environment::Environment;
 use session::Session;
@@ -77,6 +83,7 @@ pub const HABITS: Habits = Habits {
     switches: true,
     terse: true,
     instructed: true,
+    extras: true,
 };
 
 /// What the module waits for.
@@ -86,14 +93,16 @@ pub enum Due {
     Greeting(Channel),
     /// A cancelled turn ends in time.
     Backstop { channel: Channel, turn: String },
-    /// The report of this turn is made in time.
-    Report { channel: Channel, turn: String },
+    /// The overview that this turn asks for is made in time.
+    Overview { channel: Channel, turn: String },
     /// A setting is answered in time.
     Setting(Channel),
     /// Nobody worked for long.
     Compact(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
+    /// The files that a prompt changed are told in time.
+    Files { channel: Channel, turn: String },
 }
 
 /// The module.
@@ -214,6 +223,22 @@ impl Claude {
         self.sweep(cx);
     }
 
+    /// An answer about a file that a session shows a change of.
+    pub fn preview_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        channel: Channel,
+        number: u64,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        match self.sessions.get_mut(&channel) {
+            Some(session) => session.preview_file(cx, number, handle, arrival),
+            None => cx.core.file_close(handle),
+        }
+        self.sweep(cx);
+    }
+
     /// A line of this process trapped: it is left out, the rest goes on.
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>, channel: Channel) {
         if let Some(session) = self.sessions.get_mut(&channel) {
@@ -226,9 +251,10 @@ impl Claude {
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
-        | Due::Report { channel, .. }
+        | Due::Overview { channel, .. }
         | Due::Setting(channel)
         | Due::Compact(channel)
+        | Due::Files { channel, .. }
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);

@@ -20,9 +20,10 @@ use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
 use super::extras::Extras;
+use super::more::Beyond;
 use super::options::Panel;
+use super::overviews::Overviews;
 use super::permissions::Permissions;
-use super::reports::Reports;
 use super::spawn::{self, Start};
 use super::text::Texts;
 use super::titles::Title;
@@ -87,7 +88,7 @@ pub struct Session {
     pub(super) shown: bool,
     pub(super) backstops: BTreeMap<String, Timer>,
     pub(super) title: Title,
-    pub(super) reports: Reports,
+    pub(super) overviews: Overviews,
     /// When the settings were read.
     pub(super) settings_read: u64,
     /// Tools without a result yet.
@@ -100,6 +101,8 @@ pub struct Session {
     pub(super) setup: Setup,
     /// What the client says to the program alone.
     pub(super) extras: Extras,
+    /// What is kept for editors that are shown more.
+    pub(super) more: Beyond,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -241,11 +244,7 @@ impl Session {
             texts: Texts::default(),
             meter: Meter::default(),
             permissions: Permissions::default(),
-            cards: Cards::new(Setting {
-                cwd: setup.cwd.clone(),
-                terminals: setup.client.terminals,
-                terminal_deltas: setup.client.terminal_deltas,
-            }),
+            cards: Cards::new(Setting::of(&setup, false)),
             tasks: BTreeMap::new(),
             spent: BTreeMap::new(),
             api_error: None,
@@ -254,13 +253,14 @@ impl Session {
             shown: false,
             backstops: BTreeMap::new(),
             title: Title::default(),
-            reports: Reports::default(),
+            overviews: Overviews::default(),
             settings_read: cx.core.now.monotonic,
             dispatched: BTreeSet::new(),
             idle: None,
             rested: false,
             extras,
             setup,
+            more: Beyond::default(),
             again: true,
             before: mode,
         }
@@ -306,6 +306,7 @@ impl Session {
         self.is_live()
             && self.setup.cwd == setup.cwd
             && self.setup.folders == setup.folders
+            && self.setup.custom == setup.custom
             && servers(&self.setup) == servers(setup)
             && self.extras.serves(&Extras::of(setup))
     }
@@ -318,6 +319,7 @@ impl Session {
     /// What was shown of it before it was taken up again.
     pub fn remembers(&mut self, cards: Cards) {
         self.cards = cards;
+        self.cards.go_on();
     }
 
     /// It is there again, and what was before has been shown.
@@ -424,23 +426,18 @@ impl Session {
                 self.turns.prompt(&turn_id);
                 self.wakes(cx);
                 self.look_again(cx);
+                self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
                 let words = prompt::words(&content.blocks);
-                self.reports.prompt(&turn_id, &words);
+                self.overviews.prompt(&turn_id, &words);
+                self.goal_asked(cx, &turn_id, &words);
                 self.title(cx, &words);
                 return;
             }
             (Stage::Live | Stage::Anew, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
-        let outcome = Outcome::Broken { failure };
-        self.tell(
-            cx,
-            Fact::Settled {
-                turn_id: &turn_id,
-                outcome,
-            },
-        );
+        self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
 
     /// The editor cancels (section 9.1).
@@ -455,9 +452,10 @@ impl Session {
         let cancelled = self.turns.cancel();
         self.not_anew();
         self.unread.clear();
+        self.dispatched.clear();
         self.permissions.cancelled();
-        self.drop_reports(cx, &Outcome::cancelled());
-        self.compacted(cx, false);
+        self.drop_overviews(cx, &Outcome::cancelled());
+        self.compaction_stopped(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             self.arm_backstop(cx, &turn);
@@ -489,6 +487,7 @@ impl Session {
         // A call that has no result by now gets none; a stream that broke off leaves such.
         if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
+            self.dispatched.clear();
         }
         for Settled { uuid, how } in settled {
             if let Some(timer) = self.backstops.remove(&uuid) {
@@ -518,13 +517,8 @@ impl Session {
                     failure: failure::no_result(),
                 },
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            let spent = result.and_then(|(_, spent)| spent.clone());
+            self.ended(cx, &uuid, outcome, spent);
         }
     }
 

@@ -103,7 +103,7 @@ pub fn command(start: &Start<'_>, environment: &Environment) -> Command {
         program: start.program.to_string(),
         args,
         inherit: Inherit::All,
-        env: variables(extras, environment),
+        env: variables(start, environment),
         cwd: start.setup.cwd.clone(),
     }
 }
@@ -113,7 +113,8 @@ fn all(texts: &[String]) -> impl Iterator<Item = &str> {
 }
 
 /// What the client wants is not allowed to be what the adapter cannot do without.
-fn variables(extras: &Extras, environment: &Environment) -> Vec<(String, Option<String>)> {
+fn variables(start: &Start<'_>, environment: &Environment) -> Vec<(String, Option<String>)> {
+    let extras = start.extras;
     let set = |name: &str, value: &str| (name.to_string(), Some(value.to_string()));
     let mut env: Vec<(String, Option<String>)> = Vec::new();
     if !environment.has_entrypoint() {
@@ -132,6 +133,10 @@ fn variables(extras: &Extras, environment: &Environment) -> Vec<(String, Option<
     ];
     env.retain(|(name, _)| ours.iter().all(|(known, _)| known != name));
     env.extend(ours);
+    // What a prompt changed is known only where the program keeps what was before.
+    if start.setup.client.extras.file_reports {
+        env.push(set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true"));
+    }
     env
 }
 
