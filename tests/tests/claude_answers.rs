@@ -207,3 +207,40 @@ fn given_no_message_of_the_model_when_the_turn_fails_then_no_use_is_told() {
         assert!(!scene.log().contains("usage_update"), "{}", scene.log());
     });
 }
+
+/// 3.2: a session that is not there.
+#[test]
+fn given_a_session_that_is_not_there_when_prompted_then_refused_and_nothing_is_sent() {
+    each_way(|scene| {
+        let prompt = json!({ "sessionId": "5add9296-d101-4379-9348-a33f8b0894a4",
+                             "prompt": [{ "type": "text", "text": "one" }] });
+        let id = scene.desk.request("session/prompt", &prompt);
+        scene.settle();
+        let answer = scene.answer(id).expect("an answer");
+        assert!(answer.starts_with("error -32002"), "{answer}");
+        assert!(scene.desk.host.users.is_empty());
+    });
+}
+
+/// 3.2: the turn of a session that is closed ends before the close is answered, though the
+/// editor reads nothing of it for a while.
+#[test]
+fn given_an_editor_that_does_not_read_when_a_session_is_closed_then_its_turn_ends_first() {
+    let mut scene = Scene::plain();
+    scene.begin();
+    let prompt = scene.working("Working");
+    scene.desk.editor_reads = false;
+    let piece = "x".repeat(64_000);
+    for _ in 0..200 {
+        scene.says([words::text(0, &piece)]);
+    }
+    let close = scene.close();
+    scene.wait(2_000);
+    scene.desk.editor_reads = true;
+    scene.settle();
+    let told = scene.told();
+    let at = |id: u64| told.iter().position(|it| it.starts_with(&format!("{id} ")));
+    assert_eq!(told[at(prompt).expect("the prompt's")], format!("{prompt} cancelled"));
+    assert_eq!(told[at(close).expect("the close's")], format!("{close} done"));
+    assert!(at(prompt) < at(close), "{:?}", &told[told.len() - 3..]);
+}
