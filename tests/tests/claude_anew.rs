@@ -39,14 +39,20 @@ fn every_way(play: impl Fn(&mut Scene)) {
 
 fn to_host<P: airlock_tests::desk::Peer>(desk: &Desk<P>) -> Vec<(u32, String)> {
     let all = desk.to_host.iter();
-    all.map(|(channel, line)| (channel.to_string().parse().unwrap_or_default(), line.clone()))
-        .collect()
+    all.map(|(channel, line)| {
+        (
+            channel.to_string().parse().unwrap_or_default(),
+            line.clone(),
+        )
+    })
+    .collect()
 }
 
 /// The process has planned and asks; what the editor is asked.
 fn asks(scene: &mut Scene, input: Value) -> Value {
     scene.desk.take();
-    let exit = json!({ "tool_name": "ExitPlanMode", "display_name": "ExitPlanMode", "input": input });
+    let exit =
+        json!({ "tool_name": "ExitPlanMode", "display_name": "ExitPlanMode", "input": input });
     scene.says([words::can_use_tool("ask-1", "toolu_1", exit)]);
     let all = scene.desk.take();
     let mut asked = all.into_iter().filter(|it| it.get("id").is_some());
@@ -101,9 +107,11 @@ fn carries_out(scene: &mut Scene) {
 fn given_a_user_who_wants_it_when_a_plan_is_shown_then_a_fresh_context_is_offered_with_its_share() {
     every_way(|scene| {
         scene.working("Planning");
-        scene.says([result(json!({ "usage": { "input_tokens": 30_000, "output_tokens": 0,
+        scene.says([result(
+            json!({ "usage": { "input_tokens": 30_000, "output_tokens": 0,
             "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0 },
-            "origin": { "kind": "task-notification" } }))]);
+            "origin": { "kind": "task-notification" } }),
+        )]);
         let start = words::start("msg_9");
         let usage = json!({ "input_tokens": 50_000, "output_tokens": 0,
                             "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0 });
@@ -152,7 +160,10 @@ fn given_a_plan_when_carried_out_anew_then_a_fresh_process_gets_it_and_the_promp
         let fresh = &host.started[1];
         assert!(fresh.contains(&"--permission-mode=auto".to_owned()));
         let id = fresh.iter().find(|arg| arg.starts_with("--session-id="));
-        assert!(!id.unwrap().contains(&scene.session), "it is another one to the program");
+        assert!(
+            !id.unwrap().contains(&scene.session),
+            "it is another one to the program"
+        );
         let plan = format!("Implement the following plan:\n\n{PLAN}");
         assert_eq!(said(scene), ["one", plan.as_str()]);
         assert_eq!(host.users[1]["session_id"], scene.session.as_str());
@@ -181,7 +192,10 @@ fn given_bypass_when_carried_out_anew_then_the_fresh_process_is_told_so() {
     choose(&mut scene, &asked, "exit-plan-clear-bypass");
     ends(&mut scene);
     let fresh = &scene.desk.host.started[1];
-    assert!(fresh.contains(&"--permission-mode=bypassPermissions".to_owned()), "{fresh:?}");
+    assert!(
+        fresh.contains(&"--permission-mode=bypassPermissions".to_owned()),
+        "{fresh:?}"
+    );
     let asked = scene.desk.host.asked.iter();
     assert_eq!(asked.filter(|it| *it == "set_permission_mode").count(), 1);
 }
@@ -202,7 +216,12 @@ fn given_options_when_carried_out_anew_then_they_are_set_again() {
     let fresh = lines.map(|(_, line)| serde_json::from_str::<Value>(line).unwrap());
     let asked: Vec<Value> = fresh
         .map(|it| it["request"].clone())
-        .filter(|it| matches!(it["subtype"].as_str(), Some("set_model" | "apply_flag_settings")))
+        .filter(|it| {
+            matches!(
+                it["subtype"].as_str(),
+                Some("set_model" | "apply_flag_settings")
+            )
+        })
         .collect();
     assert_eq!(
         asked,

@@ -150,7 +150,10 @@ fn given_a_tool_without_a_result_when_the_turn_is_told_to_be_done_then_it_failed
         let answer = scene.answer(prompt).expect("an answer");
         assert!(answer.starts_with("error -32603"), "{answer}");
         let log = scene.log();
-        assert!(log.contains(r#""errorKind":"incomplete_tool_call""#), "{log}");
+        assert!(
+            log.contains(r#""errorKind":"incomplete_tool_call""#),
+            "{log}"
+        );
         // It counts for no later turn.
         let next = scene.prompt("two");
         scene.says([requesting(&[2]), echo(2), done(2), state("idle")]);
@@ -162,10 +165,26 @@ fn given_a_tool_without_a_result_when_the_turn_is_told_to_be_done_then_it_failed
 #[test]
 fn given_tools_that_are_done_or_a_turn_that_is_not_when_it_ends_then_it_ends_so() {
     let rows = [
-        (vec![call("toolu_1", "tool_use"), tool_result("toolu_1", "ok")], done(1), "end_turn"),
-        (vec![call("srvtoolu_1", "server_tool_use")], done(1), "end_turn"),
-        (vec![call("toolu_1", "tool_use")], with(done(1), json!({ "stop_reason": "max_tokens" })), "max_tokens"),
-        (vec![call("toolu_1", "tool_use")], with(done(1), json!({ "subtype": "error_max_turns" })), "max_turn_requests"),
+        (
+            vec![call("toolu_1", "tool_use"), tool_result("toolu_1", "ok")],
+            done(1),
+            "end_turn",
+        ),
+        (
+            vec![call("srvtoolu_1", "server_tool_use")],
+            done(1),
+            "end_turn",
+        ),
+        (
+            vec![call("toolu_1", "tool_use")],
+            with(done(1), json!({ "stop_reason": "max_tokens" })),
+            "max_tokens",
+        ),
+        (
+            vec![call("toolu_1", "tool_use")],
+            with(done(1), json!({ "subtype": "error_max_turns" })),
+            "max_turn_requests",
+        ),
     ];
     for (frames, end, wanted) in rows {
         each_way(|scene| {
@@ -181,14 +200,18 @@ fn given_tools_that_are_done_or_a_turn_that_is_not_when_it_ends_then_it_ends_so(
 #[test]
 fn given_a_key_that_is_refused_when_the_turn_fails_then_authentication_is_required() {
     for (text, error) in [
-        ("Invalid API key \u{b7} Fix external API key", "authentication_failed"),
+        (
+            "Invalid API key \u{b7} Fix external API key",
+            "authentication_failed",
+        ),
         ("Invalid API key \u{b7} Please run /login", "unknown"),
     ] {
         each_way(|scene| {
             let prompt = scene.working("Working");
             let mut whole = assistant_of("msg_1", &json!([{ "type": "text", "text": text }]));
             whole["error"] = json!(error);
-            let failed = json!({ "is_error": true, "result": text, "terminal_reason": "api_error" });
+            let failed =
+                json!({ "is_error": true, "result": text, "terminal_reason": "api_error" });
             scene.says([whole, with(done(1), failed), state("idle")]);
             let answer = scene.answer(prompt).expect("an answer");
             assert_eq!(answer, "error -32000 Authentication required");
@@ -240,7 +263,13 @@ fn given_an_editor_that_does_not_read_when_a_session_is_closed_then_its_turn_end
     scene.settle();
     let told = scene.told();
     let at = |id: u64| told.iter().position(|it| it.starts_with(&format!("{id} ")));
-    assert_eq!(told[at(prompt).expect("the prompt's")], format!("{prompt} cancelled"));
-    assert_eq!(told[at(close).expect("the close's")], format!("{close} done"));
+    assert_eq!(
+        told[at(prompt).expect("the prompt's")],
+        format!("{prompt} cancelled")
+    );
+    assert_eq!(
+        told[at(close).expect("the close's")],
+        format!("{close} done")
+    );
     assert!(at(prompt) < at(close), "{:?}", &told[told.len() - 3..]);
 }

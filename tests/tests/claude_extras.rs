@@ -23,7 +23,9 @@ fn made(scene: &mut Scene, more: Value) -> Value {
 /// Its process's arguments, with `SESSION` for the session's id.
 fn args(scene: &Scene) -> Vec<String> {
     let started = scene.desk.host.started.last().expect("a process");
-    let args = started.iter().map(|arg| arg.replace(&scene.session, "SESSION"));
+    let args = started
+        .iter()
+        .map(|arg| arg.replace(&scene.session, "SESSION"));
     args.collect()
 }
 
@@ -160,7 +162,10 @@ fn given_model_overrides_when_started_then_they_are_settings_that_the_clients_ow
     };
     assert_eq!(settings(json!({})), r#"{"modelOverrides":{"a":"b"}}"#);
     let both = options(json!({ "settings": { "model": "x" } }));
-    assert_eq!(settings(both), r#"{"modelOverrides":{"a":"b"},"model":"x"}"#);
+    assert_eq!(
+        settings(both),
+        r#"{"modelOverrides":{"a":"b"},"model":"x"}"#
+    );
     let file = options(json!({ "settings": "/srv/settings.json" }));
     assert_eq!(settings(file), "/srv/settings.json");
 }
@@ -169,7 +174,8 @@ fn given_model_overrides_when_started_then_they_are_settings_that_the_clients_ow
 #[test]
 fn given_roots_and_no_built_in_tools_when_a_session_is_made_then_both_are_arguments() {
     let mut scene = Scene::plain();
-    let meta = json!({ "_meta": { "additionalRoots": ["/srv/root"], "disableBuiltInTools": true } });
+    let meta =
+        json!({ "_meta": { "additionalRoots": ["/srv/root"], "disableBuiltInTools": true } });
     made(&mut scene, meta);
     let args = args(&scene);
     assert!(args.contains(&"--add-dir=/srv/root".to_owned()), "{args:?}");
@@ -195,9 +201,24 @@ fn given_instructions_when_a_session_is_made_then_the_greeting_has_them() {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let newer = |mode: &str| json!({ "mode": mode, "content": [text("one"), text("two")] });
     let rows = [
-        (json!({ "systemPrompt": newer("append") }), json!(null), json!("one\n\ntwo"), json!(null)),
-        (json!({ "systemPrompt": newer("override") }), json!(["one\n\ntwo"]), json!(null), json!(null)),
-        (json!({ "_meta": { "systemPrompt": "old" } }), json!(["old"]), json!(null), json!(null)),
+        (
+            json!({ "systemPrompt": newer("append") }),
+            json!(null),
+            json!("one\n\ntwo"),
+            json!(null),
+        ),
+        (
+            json!({ "systemPrompt": newer("override") }),
+            json!(["one\n\ntwo"]),
+            json!(null),
+            json!(null),
+        ),
+        (
+            json!({ "_meta": { "systemPrompt": "old" } }),
+            json!(["old"]),
+            json!(null),
+            json!(null),
+        ),
         (
             json!({ "_meta": { "systemPrompt": { "append": "old", "excludeDynamicSections": true } } }),
             json!(null),
@@ -258,7 +279,10 @@ fn given_a_session_to_go_on_with_when_made_then_it_has_that_id_or_is_a_fork_of_i
     assert_eq!(answer["result"]["sessionId"], before);
     let all = args(&scene);
     assert!(all.contains(&"--resume=SESSION".to_owned()), "{all:?}");
-    assert!(all.iter().all(|arg| !arg.starts_with("--session-id")), "{all:?}");
+    assert!(
+        all.iter().all(|arg| !arg.starts_with("--session-id")),
+        "{all:?}"
+    );
     // It has a process already.
     let params = words::with(
         json!({ "cwd": CWD, "mcpServers": [] }),
@@ -306,7 +330,10 @@ fn given_a_wish_for_raw_frames_when_the_process_speaks_then_those_go_on_as_they_
     let state = "system session_state_changed";
     let result = "result success";
     assert_eq!(raw(json!(true)), [state, result, state, result]);
-    assert_eq!(raw(json!([{ "type": "system", "subtype": "init" }])), [""; 0]);
+    assert_eq!(
+        raw(json!([{ "type": "system", "subtype": "init" }])),
+        [""; 0]
+    );
     assert_eq!(raw(json!([{ "type": "system" }])), [state, state]);
     let task = json!([{ "type": "result", "origin": "task-notification" }]);
     assert_eq!(raw(task), [result]);

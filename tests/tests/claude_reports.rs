@@ -1,10 +1,10 @@
 //! `/mcp`, `/usage` and titles (Claude adapter, section 14).
 
+use airlock_tests::recorded_host::Say;
 use airlock_tests::scripted_cli::words::{
     aborted, assistant_of, done, echo, life, of, result, start, state, with,
 };
 use airlock_tests::scripted_cli::{Scene, answer, answer_frames, each_way, words};
-use airlock_tests::recorded_host::Say;
 use serde_json::{Value, json};
 
 /// The process runs a command of its own and says these words; its result is still to come.
@@ -14,7 +14,11 @@ fn runs(scene: &mut Scene, command: &str, said: &str) -> u64 {
     }
     let prompt = scene.prompt(command);
     let number = scene.desk.host.users.len();
-    scene.says([state("running"), life(number, "queued"), life(number, "started")]);
+    scene.says([
+        state("running"),
+        life(number, "queued"),
+        life(number, "started"),
+    ]);
     let mut whole = assistant_of("cli-1", &json!([{ "type": "text", "text": said }]));
     whole["message"]["model"] = json!("<synthetic>");
     scene.says([whole, echo(number)]);
@@ -26,7 +30,10 @@ fn over(scene: &mut Scene) {
     let number = scene.desk.host.users.len();
     let nothing = json!({ "input_tokens": 0, "output_tokens": 0,
                           "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0 });
-    let result = result(with(of(&[number]), json!({ "num_turns": 0, "usage": nothing })));
+    let result = result(with(
+        of(&[number]),
+        json!({ "num_turns": 0, "usage": nothing }),
+    ));
     scene.says([result, life(number, "completed"), state("idle")]);
 }
 
@@ -52,7 +59,11 @@ fn fails(scene: &mut Scene, subtype: &str, why: &str) {
 #[test]
 fn given_no_servers_when_mcp_is_run_then_that_is_said_as_recorded() {
     each_way(|scene| {
-        let prompt = runs(scene, "/mcp", "No MCP servers are configured. Add one with ...");
+        let prompt = runs(
+            scene,
+            "/mcp",
+            "No MCP servers are configured. Add one with ...",
+        );
         assert!(!scene.desk.host.waits("mcp_status"));
         over(scene);
         assert_eq!(shown(scene), [""; 0]);
@@ -92,9 +103,21 @@ fn given_a_verb_when_mcp_is_run_then_servers_are_asked_for_it_and_what_came_of_i
     let toggle = |name: &str, on: bool| json!({ "subtype": "mcp_toggle", "serverName": name, "enabled": on });
     let connect = |name: &str| json!({ "subtype": "mcp_reconnect", "serverName": name });
     let rows = [
-        ("/mcp reconnect mini", vec![connect("mini")], "- Reconnected **mini**."),
-        ("/mcp enable mini", vec![toggle("mini", true)], "- Enabled **mini**."),
-        ("/mcp disable mini", vec![toggle("mini", false)], "- Disabled **mini**."),
+        (
+            "/mcp reconnect mini",
+            vec![connect("mini")],
+            "- Reconnected **mini**.",
+        ),
+        (
+            "/mcp enable mini",
+            vec![toggle("mini", true)],
+            "- Enabled **mini**.",
+        ),
+        (
+            "/mcp disable mini",
+            vec![toggle("mini", false)],
+            "- Disabled **mini**.",
+        ),
         (
             "/mcp disable all",
             vec![toggle("mini", false), toggle("more", false)],
@@ -106,10 +129,18 @@ fn given_a_verb_when_mcp_is_run_then_servers_are_asked_for_it_and_what_came_of_i
             "- Reconnected **mini**.\\n- Reconnected **more**.",
         ),
     ];
-    let both = || servers(json!([{ "name": "mini", "status": "connected" }, { "name": "more", "status": "pending" }]));
+    let both = || {
+        servers(
+            json!([{ "name": "mini", "status": "connected" }, { "name": "more", "status": "pending" }]),
+        )
+    };
     for (command, wanted, told) in rows {
         each_way(|scene| {
-            let prompt = runs(scene, command, "Reconnect, enable, and disable aren't available");
+            let prompt = runs(
+                scene,
+                command,
+                "Reconnect, enable, and disable aren't available",
+            );
             over(scene);
             if wanted.len() == 2 {
                 scene.replies("mcp_status", &both());
@@ -260,7 +291,10 @@ fn given_a_cancel_before_when_mcp_is_run_then_its_report_is_made_all_the_same() 
         assert_eq!(shown(scene), [""; 0]);
         scene.replies("mcp_status", &servers(json!([])));
         let told = shown(scene);
-        assert!(told[0].starts_with(r#"agent_message_chunk "No MCP servers"#), "{told:?}");
+        assert!(
+            told[0].starts_with(r#"agent_message_chunk "No MCP servers"#),
+            "{told:?}"
+        );
         assert_eq!(told[1..], [format!("{prompt} end_turn")]);
     });
 }
@@ -315,7 +349,10 @@ fn given_a_first_prompt_when_sent_then_its_first_1000_characters_are_named_once(
         scene.prompt("two");
         assert_eq!(described(scene), [&long[1..]]);
         scene.desk.take();
-        scene.replies("generate_session_title", &json!({ "title": "y".repeat(257) }));
+        scene.replies(
+            "generate_session_title",
+            &json!({ "title": "y".repeat(257) }),
+        );
         assert_eq!(titles(scene), ["y".repeat(256)]);
     });
 }

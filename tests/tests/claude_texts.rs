@@ -2,8 +2,8 @@
 //! adapter, sections 6.1, 9.4, 9.5, rows of 3.3): every text once.
 
 use airlock_tests::scripted_cli::words::{
-    NEW, OLD, aborted, assistant, assistant_of, block_in, block_stop, by_itself, done, echo,
-    event, interrupted, life, of, requesting, result, start, start_in, state, stop, task_over,
+    NEW, OLD, aborted, assistant, assistant_of, block_in, block_stop, by_itself, done, echo, event,
+    interrupted, life, of, requesting, result, start, start_in, state, stop, task_over,
     task_started, text, text_block, text_in, thought, thought_block,
 };
 use airlock_tests::scripted_cli::{Scene, answer_frames, each_way};

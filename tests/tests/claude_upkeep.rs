@@ -44,10 +44,16 @@ fn given_a_model_that_declines_when_another_answers_then_it_is_told_and_the_pick
     scene.working("w");
     scene.says([fell_back(json!({ "scope": "session" }))]);
     let log = scene.log();
-    let line = log.lines().find(|line| line.contains("Model fallback")).unwrap();
+    let line = log
+        .lines()
+        .find(|line| line.contains("Model fallback"))
+        .unwrap();
     let message: Value = serde_json::from_str(line.strip_prefix("< ").unwrap()).unwrap();
     let update = &message["params"]["update"];
-    assert_eq!(update["content"]["text"], "**Model fallback:** Opus declined; Sonnet answers.");
+    assert_eq!(
+        update["content"]["text"],
+        "**Model fallback:** Opus declined; Sonnet answers."
+    );
     assert_eq!(
         update["_meta"],
         json!({ "claudeCode": { "kind": "model_refusal_fallback", "level": "warning" } })
@@ -77,7 +83,10 @@ fn given_a_fallback_without_words_when_told_then_they_are_made_of_the_models() {
         scene.says([fell_back(json!({ "content": "" }))]);
         let words = "claude-opus-5-5 declined this request; claude-sonnet-5-5 answers instead.";
         assert!(scene.log().contains(words), "{}", scene.log());
-        scene.says([system("model_refusal_fallback", json!({ "original_model": 7 }))]);
+        scene.says([system(
+            "model_refusal_fallback",
+            json!({ "original_model": 7 }),
+        )]);
         assert_eq!(scene.log().matches("Model fallback").count(), 1);
     });
 }
@@ -101,7 +110,11 @@ fn given_settings_that_changed_when_a_prompt_comes_a_minute_later_then_what_is_o
     let update = all.iter().map(|it| &it["params"]["update"]);
     let mut told = update.filter(|it| it["sessionUpdate"] == "config_option_update");
     let options = &told.next().expect("the options")["configOptions"];
-    assert!(values(options).starts_with("mode=auto model="), "{}", values(options));
+    assert!(
+        values(options).starts_with("mode=auto model="),
+        "{}",
+        values(options)
+    );
     let text = options.to_string();
     assert!(!text.contains("bypassPermissions"), "{text}");
     assert!(!text.contains("haiku"), "{text}");
@@ -128,7 +141,12 @@ fn kept(tokens: u64, hour: bool) -> Value {
 fn turn(scene: &mut Scene, tokens: u64, hour: bool, size: u64) {
     scene.prompt("one");
     let number = scene.desk.host.users.len();
-    scene.says([state("running"), life(number, "started"), requesting(&[number]), echo(number)]);
+    scene.says([
+        state("running"),
+        life(number, "started"),
+        requesting(&[number]),
+        echo(number),
+    ]);
     let by_model = json!({ words::MODEL: { "inputTokens": 1, "outputTokens": 1,
         "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0, "contextWindow": size } });
     let ends = with(done(number), json!({ "modelUsage": by_model }));
@@ -161,7 +179,12 @@ fn given_a_large_context_when_nobody_works_for_54_minutes_then_it_is_made_smalle
             assert_eq!(compacted(scene), wanted, "{tokens} {hour} {size}");
             if wanted == 1 {
                 let told = scene.told().len();
-                scene.says([state("running"), life(2, "started"), result(words::of(&[2])), state("idle")]);
+                scene.says([
+                    state("running"),
+                    life(2, "started"),
+                    result(words::of(&[2])),
+                    state("idle"),
+                ]);
                 scene.wait(54 * 60_000);
                 assert_eq!(compacted(scene), 1, "once");
                 // It is no prompt of the editor's: nothing is answered.

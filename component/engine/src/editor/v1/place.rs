@@ -76,10 +76,7 @@ pub fn add(
     }
     let given = |raw: &&RawValue| raw.get() != "null";
     Ok(Setup {
-        instructions: system_prompt
-            .filter(given)
-            .map(instructions)
-            .transpose()?,
+        instructions: system_prompt.filter(given).map(instructions).transpose()?,
         extra: meta.filter(given).map(|meta| meta.get().to_owned()),
         ..setup
     })

@@ -180,7 +180,12 @@ fn exit_plan(about: &About<'_>, planned: bool) -> Vec<(Choice, Answer)> {
     let ways = [
         (auto, "auto", "use auto mode", modes::AUTO),
         (bypass, "bypass", "bypass permissions", modes::BYPASS),
-        (!auto && !bypass, "accept-edits", "auto-accept edits", modes::EDITS),
+        (
+            !auto && !bypass,
+            "accept-edits",
+            "auto-accept edits",
+            modes::EDITS,
+        ),
     ];
     let ways = ways.into_iter().filter(|(offered, ..)| *offered);
     let mut all = Vec::new();
@@ -192,7 +197,10 @@ fn exit_plan(about: &About<'_>, planned: bool) -> Vec<(Choice, Answer)> {
             let name = format!("Yes, clear context{used} and {what}");
             let id = format!("exit-plan-clear-{id}");
             let mode = mode.to_owned();
-            (choice(&id, &name, Leaning::AllowAlways), Answer::Clear { mode })
+            (
+                choice(&id, &name, Leaning::AllowAlways),
+                Answer::Clear { mode },
+            )
         }));
     }
     for (_, id, what, mode) in ways {

@@ -89,7 +89,9 @@ impl Session {
     /// was some time ago. Files cannot be watched from here, and nobody is told of them.
     pub(super) fn look_again(&mut self, cx: &mut Cx<'_, '_>) {
         let now = cx.core.now.monotonic;
-        if self.stage.is_live() && now.saturating_sub(self.settings_read) >= limits::CLAUDE_SETTINGS_MS {
+        if self.stage.is_live()
+            && now.saturating_sub(self.settings_read) >= limits::CLAUDE_SETTINGS_MS
+        {
             self.settings_read = now;
             let request = object! { "subtype": "get_settings" };
             self.request(cx, Purpose::SettingsAgain, &request);
@@ -279,7 +281,11 @@ impl Session {
     /// Another model runs, by the name that was asked for or by its own.
     pub(super) fn model_runs(&mut self, cx: &mut Cx<'_, '_>, asked: Option<&str>, model: &str) {
         // While a setting of ours is under way, its answer says what came of it.
-        let Some(panel) = self.panel.as_mut().filter(|_| self.configuring.now.is_none()) else {
+        let Some(panel) = self
+            .panel
+            .as_mut()
+            .filter(|_| self.configuring.now.is_none())
+        else {
             return;
         };
         let (news, next) = panel.model_is(asked, model);

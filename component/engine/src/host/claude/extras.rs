@@ -146,7 +146,10 @@ impl Extras {
         let meta: Meta<'_> = part(meta);
         let own: Own<'_> = part(meta.claude_code);
         let mut extras = Extras::default();
-        if meta.disable_built_in_tools.is_some_and(|it| it.get() == "true") {
+        if meta
+            .disable_built_in_tools
+            .is_some_and(|it| it.get() == "true")
+        {
             extras.tools = Some(String::new());
         }
         let roots: Vec<String> = part(meta.additional_roots);
@@ -172,7 +175,9 @@ impl Extras {
 
     /// Whether the client wants this frame as it is.
     pub fn wants(&self, frame: &Frame<'_>) -> bool {
-        if frame.kind.starts_with("control_") || matches!(&*frame.kind, "keep_alive" | "transcript_mirror") {
+        if frame.kind.starts_with("control_")
+            || matches!(&*frame.kind, "keep_alive" | "transcript_mirror")
+        {
             return false;
         }
         match &self.raw {
@@ -203,11 +208,16 @@ impl Extras {
         let arg = |name: &str, value: Option<String>| value.map(|it| format!("--{name}={it}"));
         let number = |it: f64| it.to_string();
         self.model.extend(arg("effort", from.text("effort")));
-        self.model.extend(arg("max-turns", from.read("maxTurns").map(|it: u64| it.to_string())));
-        self.model.extend(arg("max-budget-usd", from.read("maxBudgetUsd").map(number)));
+        self.model.extend(arg(
+            "max-turns",
+            from.read("maxTurns").map(|it: u64| it.to_string()),
+        ));
+        self.model
+            .extend(arg("max-budget-usd", from.read("maxBudgetUsd").map(number)));
         self.model.extend(arg("model", from.text("model")));
         self.model.extend(arg("agent", from.text("agent")));
-        self.model.extend(arg("betas", from.list("betas").map(|it| it.join(","))));
+        self.model
+            .extend(arg("betas", from.list("betas").map(|it| it.join(","))));
         self.model.extend(arg("json-schema", schema(&mut from)));
         match from.text("debugFile") {
             Some(file) => self.model.push(format!("--debug-file={file}")),
@@ -225,20 +235,25 @@ impl Extras {
         self.sources = from.list("settingSources").map(|it| it.join(","));
         self.strict = from.yes("strictMcpConfig");
         self.no_bypass = from.read("allowDangerouslySkipPermissions") == Some(false);
-        self.before_partial.extend(arg("fallback-model", from.text("fallbackModel")));
+        self.before_partial
+            .extend(arg("fallback-model", from.text("fallbackModel")));
         if from.yes("includeHookEvents") {
-            self.before_partial.push("--include-hook-events".to_string());
+            self.before_partial
+                .push("--include-hook-events".to_string());
         }
         self.folders = from.list("additionalDirectories").unwrap_or_default();
         self.behind_folders.extend(plugins(&mut from));
-        let at = from.text("resumeSessionAt").filter(|_| self.resume.is_some());
+        let at = from
+            .text("resumeSessionAt")
+            .filter(|_| self.resume.is_some());
         self.resume_at = at;
         if from.read("persistSession") == Some(false) {
             self.last.push("--no-session-persistence".to_string());
         }
         if let Some(managed) = from.read::<Object>("managedSettings") {
             self.last.push("--managed-settings".to_string());
-            self.last.push(serde_json::to_string(&managed).unwrap_or_default());
+            self.last
+                .push(serde_json::to_string(&managed).unwrap_or_default());
         }
         self.settings = settings(&mut from);
         self.more = more(&mut from);

@@ -5,8 +5,8 @@
 //! is open.
 
 use super::Due;
-use super::session::{Session, Stage};
 use super::prompt;
+use super::session::{Session, Stage};
 use crate::host::Cx;
 use crate::{limits, object};
 

@@ -73,6 +73,10 @@ use stored::Stored;
 /// Under which name the Host's own facts stand in `_meta`.
 pub const EXTENSION: &str = "claudeCode";
 
+/// The version of Claude Code whose wire was recorded; older and newer ones work as far as
+/// they say what they can.
+pub const RECORDED: &str = "2.1.318";
+
 /// What the sessions have to know.
 pub const HABITS: Habits = Habits {
     queues: true,

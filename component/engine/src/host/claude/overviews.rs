@@ -118,7 +118,9 @@ impl Overviews {
         if matches!(report.about, About::Nothing) || report.making.is_some() {
             return false;
         }
-        let said = report.said.get_or_insert_with(|| (id.to_owned(), String::new()));
+        let said = report
+            .said
+            .get_or_insert_with(|| (id.to_owned(), String::new()));
         said.1.push_str(text);
         true
     }
@@ -152,9 +154,10 @@ impl Session {
     /// Words of the program that a report is to take the place of.
     pub(super) fn keep_for_overview(&mut self, key: &str, piece: &Piece<'_>) -> bool {
         key == MAIN
-            && self.turns.front().is_some_and(|turn| {
-                self.overviews.keep(turn, &piece.message_id, &piece.text)
-            })
+            && self
+                .turns
+                .front()
+                .is_some_and(|turn| self.overviews.keep(turn, &piece.message_id, &piece.text))
     }
 
     /// Turns that are over, but for those whose report comes first.
@@ -269,7 +272,11 @@ impl Session {
                 }
             }
             (Step::Do(server), _) => {
-                let came = if failed { Err(error.to_string()) } else { Ok(()) };
+                let came = if failed {
+                    Err(error.to_string())
+                } else {
+                    Ok(())
+                };
                 for (name, done) in &mut making.done {
                     if name == server && done.is_none() {
                         *done = Some(came.clone());
@@ -320,7 +327,11 @@ impl Session {
 
     /// The process goes: what is being made comes to the program's own words.
     pub(super) fn finish_overviews(&mut self, cx: &mut Cx<'_, '_>) {
-        let making = self.overviews.0.iter().filter(|(_, it)| it.making.is_some());
+        let making = self
+            .overviews
+            .0
+            .iter()
+            .filter(|(_, it)| it.making.is_some());
         for turn in making.map(|(turn, _)| turn.clone()).collect::<Vec<_>>() {
             self.end_report(cx, &turn, None);
         }

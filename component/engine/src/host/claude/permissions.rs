@@ -224,8 +224,9 @@ fn told(answer: &Answer, tool_use_id: &str, input: Option<Box<RawValue>>) -> Obj
                 .with("decisionClassification", class)
         }
         // The plan is carried out elsewhere: here the turn ends.
-        Answer::Clear { .. } => denied(tool_use_id, CLEARED, true)
-            .with("decisionClassification", "user_reject"),
+        Answer::Clear { .. } => {
+            denied(tool_use_id, CLEARED, true).with("decisionClassification", "user_reject")
+        }
         Answer::Reject { message, interrupt } => {
             denied(tool_use_id, message, *interrupt).with("decisionClassification", "user_reject")
         }

@@ -70,7 +70,9 @@ impl Meter {
     /// How much of the context is used, in hundredths, where that is known.
     pub fn share(&self) -> Option<u64> {
         let Usage { used, size, .. } = self.told.map(|_| self.usage(None, None))?;
-        used.checked_mul(100)?.checked_add(size / 2)?.checked_div(size)
+        used.checked_mul(100)?
+            .checked_add(size / 2)?
+            .checked_div(size)
     }
 
     /// A message of the main stream began or went on; what is to be told.

@@ -70,7 +70,9 @@ pub fn servers(answer: Option<&RawValue>) -> String {
             1 => line += ", 1 tool",
             tools => line += &format!(", {tools} tools"),
         }
-        let error = server.error.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let error = server
+            .error
+            .and_then(|raw| serde_json::from_str(raw.get()).ok());
         if let Some(error) = error.filter(|error: &String| !error.is_empty()) {
             line += &format!(": {}", plain(&error));
         }
@@ -152,7 +154,9 @@ pub fn usage(answer: Option<&RawValue>) -> Option<String> {
         lines.push(format!("- **Time of the session:** {}", seconds(time)));
     }
     if let (Some(added), Some(removed)) = (spent.total_lines_added, spent.total_lines_removed) {
-        lines.push(format!("- **Code changes:** {added} lines added, {removed} lines removed"));
+        lines.push(format!(
+            "- **Code changes:** {added} lines added, {removed} lines removed"
+        ));
     }
     if let Some(plan) = usage.subscription_type {
         lines.push(format!("- **Plan:** {}", plain(&plan)));
@@ -165,7 +169,9 @@ pub fn usage(answer: Option<&RawValue>) -> Option<String> {
             "|---|---:|---:|---:|---:|---:|".to_string(),
         ]);
         for (model, it) in models {
-            let cost = it.cost_usd.map_or_else(String::new, |cost| format!("${cost:.4}"));
+            let cost = it
+                .cost_usd
+                .map_or_else(String::new, |cost| format!("${cost:.4}"));
             lines.push(format!(
                 "| {} | {} | {} | {} | {} | {cost} |",
                 plain(&model),
@@ -187,7 +193,10 @@ pub fn usage(answer: Option<&RawValue>) -> Option<String> {
         let resets = limit
             .resets_at
             .map_or_else(String::new, |at| format!(", resets {}", plain(&at)));
-        Some(format!("- **{name}:** {:.0}% used{resets}", limit.utilization))
+        Some(format!(
+            "- **{name}:** {:.0}% used{resets}",
+            limit.utilization
+        ))
     };
     let limits: Vec<String> = limits.iter().filter_map(read).collect();
     if !limits.is_empty() {
