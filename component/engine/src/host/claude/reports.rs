@@ -150,7 +150,7 @@ impl Session {
         };
         let mut bytes = 0;
         for file in files {
-            let fits = told.paths.len() as u64 <= limits::CLAUDE_FILE_REPORT_PATHS - 1
+            let fits = (told.paths.len() as u64) < limits::CLAUDE_FILE_REPORT_PATHS
                 && file.encode_utf16().count() as u64 <= limits::CLAUDE_FILE_REPORT_PATH
                 && bytes + file.len() as u64 + 3 <= limits::CLAUDE_FILE_REPORT;
             if fits && plain(file) && roots.iter().any(|root| inside(file, root)) {

@@ -44,6 +44,10 @@ pub struct Stored {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a request has one, and few are open at once"
+)]
 enum Job {
     List(Listing),
     Remove(Removal),
