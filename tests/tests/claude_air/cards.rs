@@ -392,3 +392,24 @@ fn given_calls_that_did_not_run_when_their_results_come_then_the_reason_is_told(
         assert_eq!(refused(scene), named);
     });
 }
+
+/// Plan file: a plan whose call named no file gets the one that the program tells at the end.
+#[test]
+fn given_a_plan_without_a_file_when_the_result_names_one_then_the_editor_is_told() {
+    let file = json!({ "planFilePath": "/srv/plans/p.md" });
+    let rows = [
+        (
+            json!({ "plan": "# Plan", "filePath": "/srv/plans/p.md" }),
+            Some(&file),
+        ),
+        (json!({ "plan": null, "filePath": "/srv/plans/p.md" }), None),
+    ];
+    for (told, shown) in rows {
+        with(&air(), |scene| {
+            scene.says([calls("t", "ExitPlanMode", &json!({}))]);
+            scene.desk.take();
+            scene.says([result("t", "User has approved", &told)]);
+            assert_eq!(updates(scene)[0].get("rawInput"), shown);
+        });
+    }
+}

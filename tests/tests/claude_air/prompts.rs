@@ -205,6 +205,37 @@ fn given_a_prompt_whose_files_are_asked_for_when_it_ends_then_they_come_before_i
     });
 }
 
+/// Limits of a report: 1,024 paths, 4,096 characters, 256 KiB.
+#[test]
+fn given_more_files_than_a_report_holds_when_told_then_the_rest_is_left_out_and_said() {
+    let root = "/srv/maka-work/";
+    let path =
+        |length: usize, at: usize| format!("{root}{at:0>width$}", width = length - root.len());
+    let many =
+        |count: usize, length: usize| (0..count).map(|at| path(length, at)).collect::<Vec<_>>();
+    let rows = [
+        (many(1_024, 20), 1_024, false),
+        (many(1_025, 20), 1_024, true),
+        (many(1, 4_096), 1, false),
+        (many(1, 4_097), 0, true),
+        (many(63, 4_096), 63, false),
+        (many(64, 4_096), 63, true),
+    ];
+    for (files, told, truncated) in rows {
+        reporting(&air(), &wanted(), |scene| {
+            scene.says([words::done(1)]);
+            scene.replies(
+                "rewind_files",
+                &json!({ "canRewind": true, "filesChanged": files }),
+            );
+            let (report, _) = reported(scene);
+            assert!(report.to_string().len() <= 256 << 10);
+            assert_eq!(report["paths"].as_array().unwrap().len(), told);
+            assert_eq!(report["truncated"], truncated);
+        });
+    }
+}
+
 /// Unavailable reports: the reason, and the answer all the same.
 #[test]
 fn given_a_prompt_whose_files_are_not_known_when_it_ends_then_the_report_says_why() {
