@@ -24,13 +24,14 @@ pub const NAME: &str = "claude";
 const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
 
 /// Variables that change what the component does.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 18] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "ANTHROPIC_BASE_URL",
     "ANTHROPIC_BEDROCK_BASE_URL",
     "ANTHROPIC_VERTEX_BASE_URL",
     "CLAUDE_AGENT_ACP_PROTOCOL",
+    "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_REMOTE",
     "CLAUDE_CODE_THINKING_DISPLAY",

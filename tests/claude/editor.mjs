@@ -18,13 +18,13 @@ export function environment(port, home) {
 
 export class Editor {
   // `command` is the agent's command line as a list; `recording` the file to write.
-  constructor(command, { cwd, env, recording }) {
+  constructor(command, { cwd, env, recording, flags = "w" }) {
     this.calls = new Map();
     this.waiting = [];
     this.givingUp = [];
     this.answers = {};
     this.lastId = 0;
-    this.recording = fs.openSync(recording, "w");
+    this.recording = fs.openSync(recording, flags);
     this.agent = spawn(command[0], command.slice(1), { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
     this.ended = new Promise((done) => this.agent.on("exit", (code, signal) => {
       this.note({ dir: "exit", code, signal });

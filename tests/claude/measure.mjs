@@ -106,7 +106,13 @@ async function measure(command) {
     await sleep(300);
     prompted.push((await agent.turn(sessionId, "burst 3 5")).prompted);
   }
-  const { delays } = await agent.turn(sessionId, "burst 2000 1");
+  // A pause of the table's own program, or of the machine, falls into one run or another.
+  const streams = [];
+  for (let at = 0; at < 7; at++) {
+    await sleep(300);
+    streams.push((await agent.turn(sessionId, "burst 2000 1")).delays);
+  }
+  const delay = (share) => quantile(streams.map((delays) => quantile(delays, share)), 0.5);
   const pids = own(agent.process.pid);
   const before = sum(pids, processor);
   const bursts = 5;
@@ -117,7 +123,7 @@ async function measure(command) {
   await agent.end();
   return {
     start: quantile(starts, 0.5), memory, after, burst,
-    p50: quantile(delays, 0.5), p99: quantile(delays, 0.99), prompted: quantile(prompted, 0.5),
+    p50: delay(0.5), p99: delay(0.99), prompted: quantile(prompted, 0.5),
   };
 }
 

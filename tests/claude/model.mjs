@@ -36,7 +36,7 @@ export async function startModel(workspace) {
       failures.set(name, failed);
       if (!script.failTimes || failed <= script.failTimes) {
         const id = `req_mock_${n}`;
-        return json(script.status, { type: "error", error: script.error, request_id: id }, { "request-id": id });
+        return json(script.status, { type: "error", error: script.error, request_id: id }, { "request-id": id, ...script.headers });
       }
     }
     if (script.delayMs) await sleep(script.delayMs);
@@ -74,6 +74,8 @@ async function stream(response, model, script, n) {
   let index = 0;
   for (const block of script.blocks) {
     if (gone) return;
+    // The connection breaks off.
+    if (block.type === "cut") return response.destroy();
     const { start, deltas } = parts(block, `toolu_mock_${n}_${index}`);
     send({ type: "content_block_start", index, content_block: start });
     for (const delta of deltas) {

@@ -6,10 +6,11 @@ import fs from "node:fs";
 import { startModel } from "./model.mjs";
 import { air } from "./air.mjs";
 import { compare as differencesOf } from "./parity.mjs";
-import { play, scenarios as plain } from "./scenarios.mjs";
+import { plain } from "./plain.mjs";
+import { play, scenarios as first } from "./scenarios.mjs";
 import { tasks } from "./tasks.mjs";
 
-const scenarios = { ...plain, ...air, ...tasks };
+const scenarios = { ...first, ...plain, ...air, ...tasks };
 
 const words = process.argv.slice(2);
 const option = (name) => {
@@ -46,6 +47,8 @@ async function compare(name) {
   fs.mkdirSync(workspace, { recursive: true });
   fs.mkdirSync(`${home}/tmp`, { recursive: true });
   fs.writeFileSync(`${workspace}/hello.txt`, "first line\nsecond line\nthird line\n");
+  fs.mkdirSync(`${workspace}/.claude/commands`, { recursive: true });
+  fs.writeFileSync(`${workspace}/.claude/commands/say-it.md`, "---\ndescription: Say it\nargument-hint: who\n---\nSay it $ARGUMENTS [[mock:plain]]\n");
   const recording = `${folder}/acp.jsonl`;
   const model = await startModel(workspace);
   const command = [agent, "--host", "claude", "--claude", claude];

@@ -103,32 +103,41 @@ export const scenarios = {
 // Plays one against an agent; what went over the pipe is in `recording` then.
 export async function play(scenario, agent, { model, home, workspace, recording }) {
   const env = { ...environment(model.port, home), ...agent.env, ...scenario.env };
-  const editor = new Editor(agent.command, { cwd: workspace, env, recording });
-  editor.answers["session/request_permission"] = async ({ options }) => {
-    if (scenario.permission === "none") return new Promise(() => {});
-    const chosen = options.find((option) => option.kind === scenario.permission) ?? options[0];
-    await sleep(100);
-    return { outcome: { outcome: "selected", optionId: chosen.optionId } };
-  };
-  // The first of what may be chosen.
-  editor.answers["elicitation/create"] = async ({ requestedSchema }) => {
-    const fields = Object.entries(requestedSchema?.properties ?? {});
-    const [name, field] = fields.find(([, it]) => it.oneOf) ?? [];
-    return { action: "accept", content: name ? { [name]: field.oneOf[0].const } : {} };
+  let editor;
+  const begin = async (flags) => {
+    editor = new Editor(agent.command, { cwd: workspace, env, recording, flags });
+    editor.answers["session/request_permission"] = async ({ options }) => {
+      if (scenario.permission === "none") return new Promise(() => {});
+      const chosen = options.find((option) => option.kind === scenario.permission) ?? options[0];
+      await sleep(100);
+      return { outcome: { outcome: "selected", optionId: chosen.optionId } };
+    };
+    // The first of what may be chosen.
+    editor.answers["elicitation/create"] = async ({ requestedSchema }) => {
+      const fields = Object.entries(requestedSchema?.properties ?? {});
+      const [name, field] = fields.find(([, it]) => it.oneOf) ?? [];
+      return { action: "accept", content: name ? { [name]: field.oneOf[0].const } : {} };
+    };
+    const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, ...scenario.capabilities };
+    await editor.ask("initialize", { protocolVersion: 1, clientCapabilities, clientInfo: { name: "recorder", version: "0.1" } });
   };
   // Nothing takes this long; what hangs is ended, and the rest of it answered so.
   const patience = setTimeout(() => editor.agent.kill("SIGKILL"), 60_000);
   try {
-    const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, ...scenario.capabilities };
-    await editor.ask("initialize", { protocolVersion: 1, clientCapabilities, clientInfo: { name: "recorder", version: "0.1" } });
+    await begin("w");
     const { result, error } = await editor.ask("session/new", { cwd: workspace, mcpServers: scenario.mcpServers ?? [] });
     if (!result) throw new Error(error.message);
     const sessionId = result.sessionId;
     await sleep(400);
     if (scenario.mode) await editor.ask("session/set_mode", { sessionId, modeId: scenario.mode });
-    const named = editor.heard(({ params }) => params?.update?.sessionUpdate === "session_info_update");
+    const named = editor.heard(({ params }) => params?.update?.sessionUpdate === "session_info_update").catch(() => {});
     await scenario.run({
-      editor,
+      editor, sessionId, workspace,
+      // The agent ends and another one begins: what it knew is in files.
+      restart: async () => {
+        await editor.stop();
+        await begin("a");
+      },
       prompt: (words) => editor.ask("session/prompt", { sessionId, prompt: typeof words === "string" ? [text(words)] : words }),
       ask: (method, params) => editor.ask(method, { sessionId, ...params }),
       cancel: () => editor.tell("session/cancel", { sessionId }),

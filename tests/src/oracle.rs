@@ -188,6 +188,9 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
 fn notification(message: &Value, line: &str) {
     only(message, &["jsonrpc", "method", "params"], line);
     let method = message["method"].as_str().expect("a method is text");
+    if method == "_claude/sdkMessage" {
+        return frame(&message["params"], line);
+    }
     let params = message["params"].clone();
     if method == "session/update" && crate::beyond::is_update(&params, line) {
         return;
@@ -196,6 +199,13 @@ fn notification(message: &Value, line: &str) {
         panic!("the official crate refuses {method}: {why:?}\n{line}");
     }
     check(&definition("Notification", method), &params, line);
+}
+
+/// `_claude/sdkMessage`: a frame of the program as it came (Claude adapter, section 4).
+fn frame(params: &Value, line: &str) {
+    only(params, &["sessionId", "message"], line);
+    assert!(params["sessionId"].is_string(), "{line}");
+    assert!(params["message"]["type"].is_string(), "{line}");
 }
 
 fn request(message: &Value, line: &str) {

@@ -2,7 +2,8 @@
 //! 7, rows of 3.2).
 
 use airlock_tests::scripted_cli::words::{
-    aborted, by_itself, done, echo, life, of, requesting, result, state, with,
+    self, aborted, assistant_of, by_itself, done, echo, life, of, requesting, result, state,
+    tool_result, with,
 };
 use airlock_tests::scripted_cli::{Scene, answer_frames, each_way};
 use serde_json::{Value, json};
@@ -133,4 +134,142 @@ fn given_no_result_when_the_process_goes_idle_then_the_prompt_fails_with_a_sente
         assert!(answer.contains("without a result"), "{answer}");
         assert!(scene.log().contains(r#""errorKind":"no_result""#));
     });
+}
+
+fn call(id: &str, kind: &str) -> Value {
+    let block = json!([{ "type": kind, "id": id, "name": "Bash", "input": { "command": "ls" } }]);
+    assistant_of("msg_1", &block)
+}
+
+/// Section 7: a tool that the program was to run has no result; the turn is not done.
+#[test]
+fn given_a_tool_without_a_result_when_the_turn_is_told_to_be_done_then_it_failed() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        scene.says([call("toolu_1", "tool_use"), done(1), state("idle")]);
+        let answer = scene.answer(prompt).expect("an answer");
+        assert!(answer.starts_with("error -32603"), "{answer}");
+        let log = scene.log();
+        assert!(
+            log.contains(r#""errorKind":"incomplete_tool_call""#),
+            "{log}"
+        );
+        // It counts for no later turn.
+        let next = scene.prompt("two");
+        scene.says([requesting(&[2]), echo(2), done(2), state("idle")]);
+        assert_eq!(scene.answer(next).as_deref(), Some("end_turn"));
+    });
+}
+
+/// The same with a result, with a tool of a server's, and in turns that ended otherwise.
+#[test]
+fn given_tools_that_are_done_or_a_turn_that_is_not_when_it_ends_then_it_ends_so() {
+    let rows = [
+        (
+            vec![call("toolu_1", "tool_use"), tool_result("toolu_1", "ok")],
+            done(1),
+            "end_turn",
+        ),
+        (
+            vec![call("srvtoolu_1", "server_tool_use")],
+            done(1),
+            "end_turn",
+        ),
+        (
+            vec![call("toolu_1", "tool_use")],
+            with(done(1), json!({ "stop_reason": "max_tokens" })),
+            "max_tokens",
+        ),
+        (
+            vec![call("toolu_1", "tool_use")],
+            with(done(1), json!({ "subtype": "error_max_turns" })),
+            "max_turn_requests",
+        ),
+    ];
+    for (frames, end, wanted) in rows {
+        each_way(|scene| {
+            let prompt = scene.working("Working");
+            scene.says(frames.clone());
+            scene.says([end.clone(), state("idle")]);
+            assert_eq!(scene.answer(prompt).as_deref(), Some(wanted));
+        });
+    }
+}
+
+/// Section 7, as recorded (`err-401`): somebody has to sign in, and nothing else is said.
+#[test]
+fn given_a_key_that_is_refused_when_the_turn_fails_then_authentication_is_required() {
+    for (text, error) in [
+        (
+            "Invalid API key \u{b7} Fix external API key",
+            "authentication_failed",
+        ),
+        ("Invalid API key \u{b7} Please run /login", "unknown"),
+    ] {
+        each_way(|scene| {
+            let prompt = scene.working("Working");
+            let mut whole = assistant_of("msg_1", &json!([{ "type": "text", "text": text }]));
+            whole["error"] = json!(error);
+            let failed =
+                json!({ "is_error": true, "result": text, "terminal_reason": "api_error" });
+            scene.says([whole, with(done(1), failed), state("idle")]);
+            let answer = scene.answer(prompt).expect("an answer");
+            assert_eq!(answer, "error -32000 Authentication required");
+        });
+    }
+}
+
+/// As recorded (`err-400`): nothing was measured, so there is no figure to tell.
+#[test]
+fn given_no_message_of_the_model_when_the_turn_fails_then_no_use_is_told() {
+    each_way(|scene| {
+        scene.prompt("one");
+        scene.takes(1, &words::NEW);
+        let failed = json!({ "is_error": true, "result": "API Error: 400" });
+        scene.says([with(done(1), failed), state("idle")]);
+        assert!(!scene.log().contains("usage_update"), "{}", scene.log());
+    });
+}
+
+/// 3.2: a session that is not there.
+#[test]
+fn given_a_session_that_is_not_there_when_prompted_then_refused_and_nothing_is_sent() {
+    each_way(|scene| {
+        let prompt = json!({ "sessionId": "5add9296-d101-4379-9348-a33f8b0894a4",
+                             "prompt": [{ "type": "text", "text": "one" }] });
+        let id = scene.desk.request("session/prompt", &prompt);
+        scene.settle();
+        let answer = scene.answer(id).expect("an answer");
+        assert!(answer.starts_with("error -32002"), "{answer}");
+        assert!(scene.desk.host.users.is_empty());
+    });
+}
+
+/// 3.2: the turn of a session that is closed ends before the close is answered, though the
+/// editor reads nothing of it for a while.
+#[test]
+fn given_an_editor_that_does_not_read_when_a_session_is_closed_then_its_turn_ends_first() {
+    let mut scene = Scene::plain();
+    scene.begin();
+    let prompt = scene.working("Working");
+    scene.desk.editor_reads = false;
+    let piece = "x".repeat(64_000);
+    for _ in 0..200 {
+        scene.says([words::text(0, &piece)]);
+    }
+    let close = scene.close();
+    scene.wait(2_000);
+    scene.desk.editor_reads = true;
+    scene.settle();
+    let told = scene.told();
+    let at = |id: u64| told.iter().position(|it| it.starts_with(&format!("{id} ")));
+    assert_eq!(
+        told[at(prompt).expect("the prompt's")],
+        format!("{prompt} cancelled")
+    );
+    assert_eq!(
+        told[at(close).expect("the close's")],
+        format!("{close} done")
+    );
+    assert!(at(prompt) < at(close), "{:?}", &told[told.len() - 3..]);
 }

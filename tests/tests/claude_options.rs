@@ -7,20 +7,6 @@ use serde_json::{Value, json};
 mod claude_kit;
 use claude_kit::{greeting, option, values};
 
-/// A scene whose process greets like this, with these settings; the answer to `session/new`.
-fn opened(scene: &mut Scene, greets: Value, settings: Value) -> Value {
-    scene.desk.host.greeting = Some(greets);
-    scene.desk.host.settings = Some(settings);
-    scene.begin();
-    let new = scene
-        .desk
-        .log
-        .iter()
-        .find(|line| line.contains("sessionId") && line.starts_with("< "));
-    let line = new.expect("a session").strip_prefix("< ").unwrap();
-    serde_json::from_str::<Value>(line).unwrap()["result"].clone()
-}
-
 fn set(scene: &mut Scene, id: &str, value: Value) -> Value {
     let params = json!({ "sessionId": scene.session, "configId": id, "value": value });
     let id = scene.desk.request("session/set_config_option", &params);
@@ -83,7 +69,7 @@ fn each_way_with(greets: Value, effective: Value, play: impl Fn(&mut Scene, &Val
     for way in 0..4 {
         let mut scene = Scene::in_way(way);
         let settings = claude_kit::settings(effective.clone());
-        let new = opened(&mut scene, greets.clone(), settings);
+        let new = scene.opened(greets.clone(), settings);
         scene.desk.take();
         play(&mut scene, &new);
     }
@@ -94,7 +80,7 @@ fn each_way_with(greets: Value, effective: Value, play: impl Fn(&mut Scene, &Val
 fn given_a_client_with_switches_when_a_session_is_made_then_switches_are_boolean() {
     let mut scene = Scene::plain();
     scene.desk.capabilities = json!({ "session": { "configOptions": { "boolean": {} } } });
-    let new = opened(&mut scene, greeting(), claude_kit::settings(json!({})));
+    let new = scene.opened(greeting(), claude_kit::settings(json!({})));
     let ultracode = option(&new["configOptions"], "ultracode");
     assert_eq!(
         ultracode,
@@ -282,7 +268,7 @@ fn given_other_names_of_a_model_when_set_then_the_row_is_found() {
         "Sonnet",
     ] {
         let mut scene = Scene::plain();
-        opened(&mut scene, greeting(), claude_kit::settings(json!({})));
+        scene.opened(greeting(), claude_kit::settings(json!({})));
         let answer = set(&mut scene, "model", json!(name));
         let options = &answer["result"]["configOptions"];
         assert_eq!(option(options, "model")["currentValue"], "sonnet", "{name}");
@@ -368,7 +354,7 @@ fn given_changes_of_the_process_when_they_come_then_mode_and_options_are_told_on
 #[test]
 fn given_another_state_of_fast_mode_when_told_then_the_options_follow() {
     let mut scene = Scene::plain();
-    opened(&mut scene, greeting(), claude_kit::settings(json!({})));
+    scene.opened(greeting(), claude_kit::settings(json!({})));
     scene.desk.take();
     let fast = words::with(
         words::init(&words::NEW),
@@ -394,7 +380,7 @@ fn given_another_state_of_fast_mode_when_told_then_the_options_follow() {
 #[test]
 fn given_two_settings_at_once_when_set_then_the_second_waits_for_the_first() {
     let mut scene = Scene::plain();
-    opened(&mut scene, greeting(), claude_kit::settings(json!({})));
+    scene.opened(greeting(), claude_kit::settings(json!({})));
     scene.desk.host.by_hand("apply_flag_settings");
     let params =
         |value| json!({ "sessionId": scene.session, "configId": "effort", "value": value });
@@ -419,7 +405,7 @@ fn given_two_settings_at_once_when_set_then_the_second_waits_for_the_first() {
 fn given_a_setting_when_the_process_refuses_is_silent_or_dies_then_it_is_answered_once() {
     for fate in ["refuses", "silent", "dies", "closes"] {
         let mut scene = Scene::plain();
-        opened(&mut scene, greeting(), claude_kit::settings(json!({})));
+        scene.opened(greeting(), claude_kit::settings(json!({})));
         scene.desk.host.by_hand("apply_flag_settings");
         let params = json!({ "sessionId": scene.session, "configId": "effort", "value": "low" });
         let id = scene.desk.request("session/set_config_option", &params);
@@ -461,8 +447,7 @@ fn given_a_setting_when_the_process_refuses_is_silent_or_dies_then_it_is_answere
 fn given_no_models_and_no_settings_when_a_session_is_made_then_there_is_the_mode_alone() {
     let mut scene = Scene::plain();
     scene.desk.host.settings = Some(json!({}));
-    let new = opened(
-        &mut scene,
+    let new = scene.opened(
         json!({ "commands": 7, "models": "x" }),
         json!({ "effective": 3 }),
     );

@@ -8,20 +8,6 @@ use serde_json::{Value, json};
 mod claude_kit;
 use claude_kit::{greeting, option};
 
-/// A scene whose process greets like this, with these settings; the answer to `session/new`.
-fn opened(scene: &mut Scene, greets: Value, settings: Value) -> Value {
-    scene.desk.host.greeting = Some(greets);
-    scene.desk.host.settings = Some(settings);
-    scene.begin();
-    let new = scene
-        .desk
-        .log
-        .iter()
-        .find(|line| line.contains("sessionId") && line.starts_with("< "));
-    let line = new.expect("a session").strip_prefix("< ").unwrap();
-    serde_json::from_str::<Value>(line).unwrap()["result"].clone()
-}
-
 fn asked(scene: &Scene, subtype: &str) -> Vec<Value> {
     let lines = scene.desk.to_host.iter();
     let all = lines.map(|(_, line)| serde_json::from_str::<Value>(line).unwrap());
@@ -110,7 +96,7 @@ fn given_settings_when_a_session_is_made_then_the_first_mode_is_theirs_if_it_can
         }
         let mut settings = claude_kit::settings(effective.clone());
         settings["sources"] = sources.clone();
-        let new = opened(&mut scene, greets, settings);
+        let new = scene.opened(greets, settings);
         let why = format!("{effective} {sources} {able} {root}");
         assert_eq!(new["modes"]["currentModeId"], mode, "{why}");
         let changes = asked(&scene, "set_permission_mode");

@@ -2,7 +2,7 @@
 //! adapter, sections 6.1, 9.4, 9.5, rows of 3.3): every text once.
 
 use airlock_tests::scripted_cli::words::{
-    NEW, OLD, aborted, assistant, assistant_of, block_in, block_stop, by_itself, done, echo,
+    NEW, OLD, aborted, assistant, assistant_of, block_in, block_stop, by_itself, done, echo, event,
     interrupted, life, of, requesting, result, start, start_in, state, stop, task_over,
     task_started, text, text_block, text_in, thought, thought_block,
 };
@@ -464,5 +464,30 @@ fn given_a_process_without_markers_when_it_goes_on_by_itself_then_that_is_lost_u
         scene.says([echo(2)]);
         scene.says(answer_frames("msg_2", &["Second"]));
         assert_eq!(scene.editor(), [said("Second", "msg_2")]);
+    });
+}
+
+/// 3.3: thoughts that say nothing, in the stream and in the copy.
+#[test]
+fn given_thoughts_that_are_empty_or_missing_when_told_then_nothing_of_them_is_shown() {
+    each_way(|scene| {
+        scene.prompt("one");
+        scene.takes(1, &NEW);
+        scene.editor();
+        let nothing = event(
+            &json!({ "type": "content_block_delta", "index": 0,
+                     "delta": { "type": "thinking_delta" } }),
+            None,
+        );
+        let copy = json!([{ "type": "thinking", "thinking": "", "signature": "s" }]);
+        scene.says([
+            start("msg_1"),
+            thought_block(0),
+            thought(0, ""),
+            nothing,
+            assistant_of("msg_1", &copy),
+            block_stop(0),
+        ]);
+        assert_eq!(scene.editor(), [""; 0]);
     });
 }

@@ -387,9 +387,10 @@ impl Call<'_> {
 /// Name, version, ACP versions, Hosts and their epochs, as JSON.
 pub fn describe() -> String {
     format!(
-        r#"{{"name":"airlock","version":"{}","acp":[{}],"hosts":{{"maka":{{"epochs":[{}]}}}}}}"#,
+        r#"{{"name":"airlock","version":"{}","acp":[{}],"hosts":{{"maka":{{"epochs":[{}]}},"claude":{{"recorded":["{}"]}}}}}}"#,
         env!("CARGO_PKG_VERSION"),
         editor::v1::answers::VERSION,
         maka::wire::current::EPOCH,
+        claude::RECORDED,
     )
 }

@@ -61,6 +61,21 @@ pub const CLAUDE_FILE_REPORTS: u64 = 256;
 pub const CLAUDE_TITLE_CONTEXT: u64 = 1_000;
 /// Milliseconds until a setting that the process does not answer has failed (decision).
 pub const CLAUDE_SETTING_MS: u64 = 30_000;
+/// Milliseconds that figures of use, and the state of servers, may take (Claude adapter,
+/// section 14); then the program's own words stand.
+pub const CLAUDE_STATUS_MS: u64 = 5_000;
+/// Milliseconds that servers may take to connect again, to be enabled or disabled.
+pub const CLAUDE_SERVERS_MS: u64 = 30_000;
+/// Milliseconds after which settings are looked at again at a prompt (decision: files cannot
+/// be watched).
+pub const CLAUDE_SETTINGS_MS: u64 = 60_000;
+/// Milliseconds without work until a context is made smaller (Claude adapter, section 14):
+/// before a provider forgets it that keeps it for an hour.
+pub const CLAUDE_IDLE_MS: u64 = 54 * 60_000;
+/// Tokens from which that is worth it, where the model's context holds twice as many.
+pub const CLAUDE_IDLE_TOKENS: u64 = 200_000;
+/// Tokens from which it is in a smaller one.
+pub const CLAUDE_IDLE_TOKENS_FLOOR: u64 = 100_000;
 /// Things to remember of one permission (Claude adapter, section 10).
 pub const CLAUDE_UPDATES: u64 = 100;
 /// Rules of one of them.

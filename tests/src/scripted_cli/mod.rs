@@ -34,6 +34,8 @@ pub struct ScriptedCli {
     pub obedient: bool,
     /// With which arguments it was started, each time.
     pub started: Vec<Vec<String>>,
+    /// With which variables, each time.
+    pub environments: Vec<Vec<(String, Option<String>)>>,
     /// The messages that it got, in order.
     pub users: Vec<Value>,
     /// What it was asked, in order: `interrupt`, ...
@@ -57,6 +59,7 @@ impl Default for ScriptedCli {
             takes_back: None,
             obedient: true,
             started: Vec::new(),
+            environments: Vec::new(),
             users: Vec::new(),
             asked: Vec::new(),
             interrupts: Vec::new(),
@@ -152,6 +155,7 @@ impl Peer for ScriptedCli {
             panic!("Claude Code is a program: {target:?}");
         };
         self.started.push(command.args.clone());
+        self.environments.push(command.env.clone());
         self.refusal.clone().map_or(Ok(Vec::new()), Err)
     }
 

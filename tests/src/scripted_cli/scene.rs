@@ -79,6 +79,21 @@ impl Scene {
         self.editor();
     }
 
+    /// Makes a session whose process greets like this, with these settings; the answer to
+    /// `session/new`.
+    ///
+    /// # Panics
+    /// When no session is made.
+    pub fn opened(&mut self, greets: Value, settings: Value) -> Value {
+        self.desk.host.greeting = Some(greets);
+        self.desk.host.settings = Some(settings);
+        self.begin();
+        let mut lines = self.desk.log.iter();
+        let new = lines.find(|line| line.contains("sessionId") && line.starts_with("< "));
+        let line = new.expect("a session").trim_start_matches("< ");
+        serde_json::from_str::<Value>(line).expect("an answer")["result"].clone()
+    }
+
     /// Until all is quiet.
     pub fn settle(&mut self) {
         while self.desk.step() {}

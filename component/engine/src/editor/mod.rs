@@ -335,6 +335,11 @@ impl Editor {
         self.send(core, |out| v1::answers::usage(session_id, usage, out));
     }
 
+    /// Passes a frame of the Host on, as it came.
+    pub fn raw(&mut self, core: &mut Core<'_>, session_id: &str, method: &str, raw: &RawValue) {
+        self.send(core, |out| v1::place::raw(session_id, method, raw, out));
+    }
+
     /// Tells what a prompt may begin with.
     pub fn commands(&mut self, core: &mut Core<'_>, session_id: &str, skills: &[Skill]) {
         let extras = self.client.extras;

@@ -21,6 +21,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::admission::Content;
 use crate::input::Timer;
@@ -231,6 +232,12 @@ pub enum Fact<'a> {
     },
     /// What the session can be set to, and is; perhaps as before.
     Options(Options),
+    /// A frame of the Host as it came, for a client that asked for it: a notification of this
+    /// name.
+    Raw {
+        method: &'a str,
+        message: &'a RawValue,
+    },
     /// What was asked for is set.
     Configured {
         ticket: Ticket,
@@ -266,6 +273,8 @@ pub struct Habits {
     pub switches: bool,
     /// What an answer says of the options is not told again besides.
     pub terse: bool,
+    /// The model can be told more, and the Host reads what a client says to it alone.
+    pub instructed: bool,
     /// It tells what an editor can be told beyond ACP ([`Extras`]).
     #[serde(default)]
     pub extras: bool,
@@ -282,9 +291,22 @@ pub struct Setup {
     pub servers: Vec<McpServer>,
     /// What the editor shows.
     pub client: Client,
+    /// What the model is told besides, or instead of what it is told.
+    pub instructions: Option<Instructions>,
+    /// What the client says to this Host alone: its `_meta`, as it stands there.
+    pub extra: Option<String>,
     /// The user's own instructions for the model, from an editor that agreed on more than ACP.
     #[serde(default)]
     pub custom: Option<String>,
+}
+
+/// What the model is told before everything else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// For the model.
+    pub text: String,
+    /// Instead of what the Host would tell it.
+    pub instead: bool,
 }
 
 /// What an editor can do besides what every editor can.

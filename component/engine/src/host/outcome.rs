@@ -57,6 +57,16 @@ pub enum Outcome {
     Broken { failure: Failure },
 }
 
+impl Outcome {
+    /// Cancelled before anything was measured.
+    pub fn cancelled() -> Outcome {
+        Outcome::Ended {
+            ending: Ending::Cancelled,
+            spent: None,
+        }
+    }
+}
+
 /// Why something at the Host came to nothing, for people and for programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {

@@ -55,6 +55,15 @@ impl Object {
         }
     }
 
+    /// The same with the fields of another one, which win.
+    #[must_use]
+    pub fn merged(mut self, other: Object) -> Object {
+        for (name, value) in other.fields {
+            self.set(&name, &value);
+        }
+        self
+    }
+
     /// The same with a field set.
     #[must_use]
     pub fn with(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Object {

@@ -169,6 +169,12 @@ impl Listener for Sessions {
                     self.past_over(core, key, end);
                 }
             }
+            Fact::Raw { method, message } => {
+                if let Some(session) = self.shown_session(session) {
+                    let id = session.id.clone();
+                    self.editor.raw(core, &id, method, message);
+                }
+            }
             Fact::Options(options) => {
                 if let Some(key) = session {
                     self.options_are(core, key, &options);

@@ -49,6 +49,10 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str, client: Client
     if habits.folders {
         session.set("additionalDirectories", &object! {});
     }
+    if habits.instructed {
+        let mode = object! { "override": object! {} };
+        session.set("systemPrompt", &object! { "mode": mode });
+    }
     if client.extras.on {
         session.set("subagents", &object! {});
     }
@@ -182,7 +186,7 @@ pub fn plan(session_id: &str, entries: &[PlanEntry], out: &mut Vec<u8>) {
                 PlanStatus::InProgress => "in_progress",
                 PlanStatus::Completed => "completed",
             };
-            object! { "content": entry.content, "priority": "medium", "status": status }
+            object! { "content": entry.content, "status": status, "priority": "medium" }
         })
         .collect();
     let update = object! { "sessionUpdate": "plan", "entries": entries };

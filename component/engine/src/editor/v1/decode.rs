@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{air, capabilities, prompt, setup};
+use super::{air, capabilities, place, prompt, setup};
 use crate::editor::{Ask, Tell};
 use crate::host::{Habits, Setup};
 use crate::object;
@@ -23,9 +23,9 @@ use super::options::{SetConfigOption, SetMode};
 pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Result<Ask, RpcError> {
     match method {
         "initialize" => initialize(read(method, params)?),
-        "session/new" => new(read(method, params)?),
-        "session/load" => load(read(method, params)?, true),
-        "session/resume" => load(read(method, params)?, false),
+        "session/new" => new(read(method, params)?, habits),
+        "session/load" => load(read(method, params)?, true, habits),
+        "session/resume" => load(read(method, params)?, false, habits),
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?, habits),
         "_session/steering" => prompt::steering(read(method, params)?, habits),
@@ -144,21 +144,26 @@ struct New<'a> {
     mcp_servers: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
     additional_directories: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    system_prompt: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
 }
 
-fn new(params: New<'_>) -> Result<Ask, RpcError> {
+fn new(params: New<'_>, habits: Habits) -> Result<Ask, RpcError> {
     let New {
         cwd,
         mcp_servers,
         additional_directories,
+        system_prompt,
         meta,
     } = params;
+    place::check(&cwd, additional_directories.as_deref(), habits)?;
+    let setup = setup::read(cwd, mcp_servers, additional_directories)?;
     Ok(Ask::New {
         setup: Setup {
             custom: air::instructions(meta),
-            ..setup::read(cwd, mcp_servers, additional_directories)?
+            ..place::add(setup, system_prompt, meta, habits)?
         },
     })
 }
@@ -175,23 +180,28 @@ struct Load<'a> {
     mcp_servers: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
     additional_directories: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    system_prompt: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
 }
 
-fn load(params: Load<'_>, replay: bool) -> Result<Ask, RpcError> {
+fn load(params: Load<'_>, replay: bool, habits: Habits) -> Result<Ask, RpcError> {
     let Load {
         session_id,
         cwd,
         mcp_servers,
         additional_directories,
+        system_prompt,
         meta,
     } = params;
+    place::check(&cwd, additional_directories.as_deref(), habits)?;
+    let setup = setup::read(cwd, mcp_servers, additional_directories)?;
     Ok(Ask::Load {
         session_id: session_id.into_owned(),
         setup: Setup {
             custom: air::instructions(meta),
-            ..setup::read(cwd, mcp_servers, additional_directories)?
+            ..place::add(setup, system_prompt, meta, habits)?
         },
         replay,
     })

@@ -9,6 +9,7 @@ pub mod decode;
 pub mod encode;
 pub mod more;
 pub mod options;
+pub mod place;
 mod prompt;
 pub mod questions;
 mod report;

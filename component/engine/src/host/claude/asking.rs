@@ -50,6 +50,7 @@ impl Session {
                 home: self.environment.home(),
                 modes: panel.modes(),
                 able: panel.able(),
+                clears: self.clears(panel, request.agent_id.is_some()),
             };
             let agent = request.agent_id.as_deref();
             let task = agent.and_then(|agent| self.tasks.get(agent));

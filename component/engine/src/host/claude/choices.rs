@@ -31,6 +31,17 @@ pub struct About<'a> {
     pub modes: Modes,
     /// Whether the model can decide on permissions.
     pub able: bool,
+    /// A plan may be carried out in a context that begins anew.
+    pub clears: Clears,
+}
+
+/// Whether the context may begin anew with a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clears {
+    /// The user does not want to be asked, or no prompt would wait for it.
+    No,
+    /// It may; this share of it is used, in hundredths, where that is known.
+    Yes(Option<u64>),
 }
 
 /// What a choice stands for.
@@ -41,6 +52,8 @@ pub enum Answer {
         updates: Option<Box<RawValue>>,
         lasting: bool,
     },
+    /// Yes, in a context that begins anew, with permissions asked for in this way.
+    Clear { mode: String },
     /// No.
     Reject {
         message: String,
@@ -65,6 +78,8 @@ struct Input<'a> {
     notebook_path: Option<&'a RawValue>,
     #[serde(borrow)]
     path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    plan: Option<&'a RawValue>,
 }
 
 /// All choices, in the order in which they are shown.
@@ -113,7 +128,7 @@ fn unsorted(request: &Request<'_>, about: &About<'_>) -> Vec<(Choice, Answer)> {
             ]
             .into();
         }
-        "ExitPlanMode" => return exit_plan(about),
+        "ExitPlanMode" => return exit_plan(about, word(input.plan).is_some()),
         "Bash" | "PowerShell" => as_it_came(bundle_ref.and_then(|it| labels::shell(tool, it))),
         "Read" | "Glob" | "Grep" | "Edit" | "Write" | "NotebookEdit" => {
             let path = match tool {
@@ -158,22 +173,42 @@ fn unsorted(request: &Request<'_>, about: &About<'_>) -> Vec<(Choice, Answer)> {
 }
 
 /// The plan is good, or not; and how the work goes on.
-fn exit_plan(about: &About<'_>) -> Vec<(Choice, Answer)> {
+fn exit_plan(about: &About<'_>, planned: bool) -> Vec<(Choice, Answer)> {
     let auto = about.modes.offers(modes::AUTO) && about.able;
     let bypass = about.modes.offers(modes::BYPASS);
     let into = |mode: &str| to_raw_value(&updates::mode(mode)).unwrap_or_default();
+    let ways = [
+        (auto, "auto", "use auto mode", modes::AUTO),
+        (bypass, "bypass", "bypass permissions", modes::BYPASS),
+        (
+            !auto && !bypass,
+            "accept-edits",
+            "auto-accept edits",
+            modes::EDITS,
+        ),
+    ];
+    let ways = ways.into_iter().filter(|(offered, ..)| *offered);
     let mut all = Vec::new();
-    if auto {
-        let name = "Yes, and use auto mode".to_owned();
-        all.push(lasting("exit-plan-auto", name, &into(modes::AUTO)));
+    if let Clears::Yes(share) = about.clears
+        && planned
+    {
+        let used = share.map_or_else(String::new, |share| format!(" ({share}% used)"));
+        all.extend(ways.clone().map(|(_, id, what, mode)| {
+            let name = format!("Yes, clear context{used} and {what}");
+            let id = format!("exit-plan-clear-{id}");
+            let mode = mode.to_owned();
+            (
+                choice(&id, &name, Leaning::AllowAlways),
+                Answer::Clear { mode },
+            )
+        }));
     }
-    if bypass {
-        let name = "Yes, and bypass permissions".to_owned();
-        all.push(lasting("exit-plan-bypass", name, &into(modes::BYPASS)));
-    }
-    if !auto && !bypass {
-        let name = "Yes, auto-accept edits".to_owned();
-        all.push(lasting("exit-plan-accept-edits", name, &into(modes::EDITS)));
+    for (_, id, what, mode) in ways {
+        let name = match mode {
+            modes::EDITS => format!("Yes, {what}"),
+            _ => format!("Yes, and {what}"),
+        };
+        all.push(lasting(&format!("exit-plan-{id}"), name, &into(mode)));
     }
     all.push(once(
         "exit-plan-default",

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::control::Purpose;
 use super::options::{Change, Greeting, Panel};
 use super::records::Notice;
-use super::session::Session;
+use super::session::{Session, Stage};
 use super::settings::Settings;
 use super::wire::{Frame, Response, part};
 use super::{Due, failure};
@@ -67,6 +67,7 @@ impl Session {
             self.before.as_deref(),
         );
         self.greeting = None;
+        self.settings_read = cx.core.now.monotonic;
         let mut panel = panel;
         if self.setup.client.extras.recommended
             && let Some(effort) = panel.name_all()
@@ -81,6 +82,30 @@ impl Session {
                 self.request(cx, Purpose::FirstMode(mode), &request);
             }
             None => self.live(cx),
+        }
+    }
+
+    /// A prompt comes: settings that somebody changed outside are looked at again, if that
+    /// was some time ago. Files cannot be watched from here, and nobody is told of them.
+    pub(super) fn look_again(&mut self, cx: &mut Cx<'_, '_>) {
+        let now = cx.core.now.monotonic;
+        if self.stage.is_live()
+            && now.saturating_sub(self.settings_read) >= limits::CLAUDE_SETTINGS_MS
+        {
+            self.settings_read = now;
+            let request = object! { "subtype": "get_settings" };
+            self.request(cx, Purpose::SettingsAgain, &request);
+        }
+    }
+
+    /// The settings are these now.
+    pub(super) fn settings_again(&mut self, cx: &mut Cx<'_, '_>, answer: Option<&RawValue>) {
+        let settings: Settings<'_> = part(answer);
+        let known = answer.is_some_and(|raw| raw.get().starts_with('{'));
+        if let Some(panel) = self.panel.as_mut().filter(|_| known)
+            && panel.settings_are(&settings, &self.environment)
+        {
+            self.tell_options(cx);
         }
     }
 
@@ -105,7 +130,10 @@ impl Session {
         self.next_setting(cx);
     }
 
-    fn next_setting(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn next_setting(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Anew {
+            return;
+        }
         while self.configuring.now.is_none()
             && let Some((ticket, setting)) = self.configuring.waiting.pop_front()
         {
@@ -243,14 +271,24 @@ impl Session {
     /// A hook says that another model runs.
     pub(super) fn hooked(&mut self, cx: &mut Cx<'_, '_>, input: Option<&RawValue>) {
         let switched: Switched<'_> = part(input);
-        let (Some(panel), Some(model)) = (&mut self.panel, switched.to_model.as_deref()) else {
+        if let Some(model) = switched.to_model.as_deref()
+            && switched.hook_event_name == "PostModelSwitch"
+        {
+            self.model_runs(cx, switched.requested_model.as_deref(), model);
+        }
+    }
+
+    /// Another model runs, by the name that was asked for or by its own.
+    pub(super) fn model_runs(&mut self, cx: &mut Cx<'_, '_>, asked: Option<&str>, model: &str) {
+        // While a setting of ours is under way, its answer says what came of it.
+        let Some(panel) = self
+            .panel
+            .as_mut()
+            .filter(|_| self.configuring.now.is_none())
+        else {
             return;
         };
-        // While a setting of ours is under way, its answer says what came of it.
-        if switched.hook_event_name != "PostModelSwitch" || self.configuring.now.is_some() {
-            return;
-        }
-        let (news, next) = panel.model_is(switched.requested_model.as_deref(), model);
+        let (news, next) = panel.model_is(asked, model);
         match next {
             Some(change) => self.ask_setting(cx, None, change),
             None if news => self.tell_options(cx),

@@ -9,6 +9,7 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
+use super::overviews::Step;
 use crate::json::Object;
 use crate::object;
 
@@ -25,10 +26,14 @@ pub enum Purpose {
     Title,
     /// What the settings are, and may be.
     Settings,
+    /// Whether they were changed outside.
+    SettingsAgain,
     /// The first mode is to be this one.
     FirstMode(String),
     /// Something that the editor wants to be set.
     Setting,
+    /// For what this turn gives an overview of.
+    Overview { turn: String, step: Step },
     /// Which files this prompt changed.
     Files(String),
     /// Which skills there are.

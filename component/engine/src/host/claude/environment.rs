@@ -8,7 +8,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::Object;
 use crate::projection::path::absolute;
+
+/// No variable of a user: a client does not want permissions to be turned off.
+const NO_BYPASS: &str = "AIRLOCK_NO_BYPASS";
 
 /// What of the environment matters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -48,7 +52,8 @@ impl Environment {
 
     /// Whether everything may be allowed: not for root, unless something else confines it.
     pub fn may_bypass(&self) -> bool {
-        self.get("AIRLOCK_IS_ROOT").is_none() || self.get("IS_SANDBOX").is_some()
+        let may = self.get("AIRLOCK_IS_ROOT").is_none() || self.get("IS_SANDBOX").is_some();
+        may && self.get(NO_BYPASS).is_none()
     }
 
     /// The models that `CLAUDE_MODEL_CONFIG` allows, if not all.
@@ -61,6 +66,30 @@ impl Environment {
         let config = self.get("CLAUDE_MODEL_CONFIG")?;
         let config: Config = serde_json::from_str(config).unwrap_or_default();
         config.available_models
+    }
+
+    /// The models that `CLAUDE_MODEL_CONFIG` puts in the place of others, as settings have it.
+    pub fn model_overrides(&self) -> Option<Object> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Config {
+            model_overrides: Option<Object>,
+        }
+        let config: Config =
+            serde_json::from_str(self.get("CLAUDE_MODEL_CONFIG")?).unwrap_or_default();
+        config.model_overrides
+    }
+
+    /// Whether somebody already told the program what runs it.
+    pub fn has_entrypoint(&self) -> bool {
+        self.get("CLAUDE_CODE_ENTRYPOINT").is_some()
+    }
+
+    /// The same, where permissions may not be turned off.
+    #[must_use]
+    pub fn without_bypass(mut self) -> Environment {
+        self.0.insert(NO_BYPASS.into(), "1".into());
+        self
     }
 
     /// The user's own folder, where it was told.

@@ -74,12 +74,27 @@ pub fn ended() -> Failure {
     )
 }
 
+/// The process is replaced by a fresh one.
+pub fn anew() -> Failure {
+    host(
+        "Claude Code begins anew with the plan. Change the setting again when it works.".into(),
+        object! { "source": "claude", "code": "begins_anew" },
+    )
+}
+
 /// The program refused to greet.
 pub fn greeting(error: &str) -> Failure {
     host(
         format!("Claude Code could not start the session: {error}"),
         object! { "source": "claude", "code": "initialize_failed" },
     )
+}
+
+/// Whether somebody has to sign in before anything can be done.
+pub fn asks_for_login(text: &str, kind: &str) -> bool {
+    kind == "authentication_failed"
+        || text.contains("Please run /login")
+        || text.contains("Invalid API key")
 }
 
 /// A turn that the program says has failed.
@@ -103,6 +118,15 @@ pub fn no_result() -> Failure {
         "Internal error: Claude Code went idle without a result for this prompt. Send it again."
             .into(),
         object! { "errorKind": "no_result" },
+    )
+}
+
+/// The turn ended, but a tool of it did not.
+pub fn incomplete() -> Failure {
+    host(
+        "Internal error: Claude Code ended the turn without the result of a tool that it had called. Send the prompt again."
+            .into(),
+        object! { "errorKind": "incomplete_tool_call" },
     )
 }
 
@@ -163,11 +187,21 @@ pub fn unknown(id: &str) -> Failure {
     }
 }
 
+/// A session that has a process here.
+pub fn open_already(id: &str) -> Failure {
+    params(
+        format!("session {id} is open already; load it instead of making a new one"),
+        object! { "sessionId": id },
+    )
+}
+
 /// A working folder that is none.
 pub fn no_folder(cwd: &str) -> Failure {
     Failure {
         blame: Blame::Request,
-        message: format!("cwd does not exist or is not a folder: {cwd}"),
+        message: format!(
+            "Invalid params: `cwd` does not exist on the machine running the agent: {cwd}"
+        ),
         data: object! { "cwd": cwd },
     }
 }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::control::{self, Purpose};
 use super::failure;
+use super::fallback::FELL_BACK;
 use super::options::capital;
 use super::records::Notice;
 use super::session::Session;
@@ -44,12 +45,14 @@ impl Session {
             }
             return;
         };
+        self.pass_on(cx, &frame, line);
         match &*frame.kind {
             "stream_event" => self.stream_event(cx, &frame),
             "assistant" => self.assistant(cx, &frame),
             "user" => self.user(cx, &frame),
             "result" => self.result(cx, &frame),
             "system" if is_about_tasks(&frame.subtype) => self.task_frame(cx, line),
+            "system" if frame.subtype == FELL_BACK => self.fell_back(cx, &frame, line),
             "system" if frame.subtype == "api_retry" => self.retrying(cx, line),
             "system" => {
                 self.system(cx, &frame);
@@ -122,8 +125,14 @@ impl Session {
 
     fn say(&mut self, cx: &mut Cx<'_, '_>, key: &str, piece: &Piece<'_>) {
         self.shown |= key == MAIN;
+        if self.keep_for_overview(key, piece) {
+            return;
+        }
         if key != MAIN && self.shows() == Subagents::Quiet {
             return;
+        }
+        if key == MAIN && piece.speaker == Speaker::Agent {
+            self.title.said(&piece.text);
         }
         let child = self.child(cx, key, None);
         let meta = (key != MAIN).then(|| {
@@ -159,12 +168,16 @@ impl Session {
             self.say(cx, key, &piece);
         }
         if !dropped {
+            if key == MAIN {
+                self.dispatch(&message);
+            }
             self.tools_called(cx, key, &message);
         }
     }
 
     fn user(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
         if frame.is_replay {
+            self.read_in(&frame.uuid);
             let settled = self.turns.echo(&frame.uuid);
             return self.settle(cx, settled, None);
         }
@@ -175,6 +188,7 @@ impl Session {
         } else {
             self.turns.gate()
         };
+        self.returned(&message);
         self.tool_results(cx, frame, &message, gate);
         if key != MAIN || gate != Gate::Closed {
             return;
@@ -224,6 +238,7 @@ impl Session {
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
         let settled = self.turns.result(owner);
+        let outcome = self.completed(outcome, frame, !settled.is_empty());
         self.keep_answered(&outcome, &spent);
         self.settings_in(cx, frame);
         for uuid in self.turns.held() {
@@ -232,11 +247,13 @@ impl Session {
                 self.spent.entry(uuid.to_owned()).or_insert(held);
             }
         }
-        if gate != Gate::Reported {
+        if let Some(usage) = usage.filter(|_| gate != Gate::Reported) {
             self.tell(cx, Fact::Usage(usage));
         }
         self.own_ends(cx, over(frame));
-        self.settle(cx, settled, Some(&(outcome, Some(spent))));
+        let result = (outcome, Some(spent));
+        let settled = self.overview_first(cx, settled, &result);
+        self.settle(cx, settled, Some(&result));
         self.release_tasks(cx);
         // The end of a task's report may come in the middle of a stream.
         if frame.num_turns != Some(0) {
@@ -271,7 +288,7 @@ impl Session {
             let errors = frame.errors.join(", ");
             let text = text.filter(|text| !text.is_empty()).unwrap_or(&errors);
             let kind = self.api_error.as_deref().unwrap_or("unknown");
-            let signed_out = text.contains("Please run /login");
+            let signed_out = failure::asks_for_login(text, kind);
             return Outcome::Broken {
                 failure: failure::turn(text, kind, signed_out),
             };
@@ -321,6 +338,8 @@ impl Session {
                     self.texts.over();
                     self.own_ends(cx, Over::Completed);
                     self.settle(cx, settled, None);
+                    self.title_due(cx);
+                    self.rests(cx);
                 }
                 _ => {}
             },
@@ -379,6 +398,9 @@ impl Session {
             _ => return,
         };
         let uuid = frame.command_uuid.as_deref().unwrap_or_default();
+        if matches!(life, Life::Started | Life::Over) {
+            self.read_in(uuid);
+        }
         self.turns.lifecycle(uuid, life);
     }
 
@@ -424,6 +446,7 @@ impl Session {
                 }
             }
             Purpose::Settings => self.settings(cx, response.response),
+            Purpose::SettingsAgain if !failed => self.settings_again(cx, response.response),
             Purpose::FirstMode(mode) => self.first_mode(cx, mode, &response),
             Purpose::Setting => {
                 let error = response.error.as_deref().unwrap_or("it gave no reason");
@@ -445,20 +468,11 @@ impl Session {
                     self.meter.holds(size);
                 }
             }
-            Purpose::Title => {
-                #[derive(Default, Deserialize)]
-                #[serde(default)]
-                struct Title {
-                    title: Option<String>,
-                }
-                let named: Title = part(response.response);
-                if let Some(title) = named.title {
-                    self.named(cx, &title);
-                }
-            }
+            Purpose::Title => self.title_made(cx, response.response),
+            Purpose::Overview { turn, step } => self.overview_part(cx, &turn, &step, &response),
             Purpose::Files(turn) => self.files_are(cx, &turn, &response),
             Purpose::Skills => self.skills_are(cx, &response),
-            Purpose::Interrupt(_) | Purpose::Nothing => {}
+            Purpose::Interrupt(_) | Purpose::SettingsAgain | Purpose::Nothing => {}
         }
     }
 }

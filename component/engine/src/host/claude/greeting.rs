@@ -5,16 +5,19 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde_json::value::RawValue;
 
 use super::control::Purpose;
+use super::extras::Prompt;
 use super::options::Panel;
 use super::session::{Session, Stage};
 use super::{asking, failure};
 use crate::host::aside::Subagents;
 use crate::host::dialog::Means;
 use crate::host::{Cx, Fact};
+use crate::json::Object;
 use crate::object;
 
 impl Session {
@@ -43,10 +46,31 @@ impl Session {
         if cx.listener.can_ask(Means::Form) {
             request.set("supportedDialogKinds", &[asking::FALLBACK]);
         }
-        if let Some(text) = &self.setup.custom {
-            request.set("appendSystemPrompt", text);
-        }
+        self.instruct(&mut request);
         self.request(cx, Purpose::Initialize, &request);
+    }
+
+    /// What the model is told before everything else, and which agents the client brings.
+    fn instruct(&self, request: &mut Object) {
+        let Prompt {
+            instead,
+            append,
+            no_dynamic,
+        } = &self.extras.prompt;
+        if let Some(text) = instead {
+            request.set("systemPrompt", &[text]);
+        }
+        let custom = self.setup.custom.as_ref();
+        let append: Vec<&str> = append.iter().chain(custom).map(String::as_str).collect();
+        if !append.is_empty() {
+            request.set("appendSystemPrompt", &append.join("\n\n"));
+        }
+        if *no_dynamic {
+            request.set("excludeDynamicSections", &true);
+        }
+        if let Some(agents) = &self.extras.agents {
+            request.set("agents", agents);
+        }
     }
 
     /// The process greets back; its settings are still to come.
@@ -59,10 +83,14 @@ impl Session {
                 self.request(cx, Purpose::Settings, &request);
             }
             Err(error) => {
+                let failure = failure::greeting(error);
+                if self.stage == Stage::Anew {
+                    self.gone(cx, &failure);
+                    return self.leave(cx);
+                }
                 let Stage::Starting(ticket) = self.stage else {
                     return;
                 };
-                let failure = failure::greeting(error);
                 cx.answer(Fact::Refused { ticket, failure });
                 self.stage = Stage::Ending(None);
                 self.leave(cx);
@@ -72,6 +100,13 @@ impl Session {
 
     /// The session is there.
     pub(super) fn live(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Anew {
+            self.disarm(cx);
+            self.stage = Stage::Live;
+            self.begin_anew(cx);
+            self.next_setting(cx);
+            return self.ask_context(cx);
+        }
         let Stage::Starting(ticket) = self.stage else {
             return;
         };

@@ -28,8 +28,10 @@ impl Session {
     /// Lets go: what runs is cancelled and answered, the process ends.
     pub fn close(&mut self, cx: &mut Cx<'_, '_>, ticket: Option<Ticket>) {
         match self.stage {
-            Stage::Live => {
-                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+            Stage::Live | Stage::Anew => {
+                if self.stage.is_live() {
+                    self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+                }
                 self.stage = Stage::Ending(ticket);
                 self.abort(cx);
                 self.leave(cx);
@@ -60,16 +62,24 @@ impl Session {
         matches!(self.stage, Stage::Ending(None) | Stage::Gone | Stage::Over)
     }
 
-    /// Everything that is open comes to nothing.
-    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+    /// Every prompt is cancelled at once.
+    pub(super) fn abort_turns(&mut self, cx: &mut Cx<'_, '_>) {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
+        self.not_anew();
+        self.unread.clear();
         let cancelled = |uuid| Settled {
             uuid,
             how: How::Cancelled,
         };
         self.files_unknown(cx, Unknown::Cancelled);
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
+    }
+
+    /// Everything that is open comes to nothing.
+    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+        self.abort_turns(cx);
+        self.drop_overviews(cx, &Outcome::cancelled());
         self.withdraw_all(cx);
         self.drop_settings(cx, &failure::ended());
     }
@@ -89,7 +99,7 @@ impl Session {
         match due {
             Due::Greeting(_) => {
                 self.timer = None;
-                if matches!(self.stage, Stage::Starting(_)) {
+                if matches!(self.stage, Stage::Starting(_) | Stage::Anew) {
                     let failure = failure::silent(&self.said);
                     self.gone(cx, &failure);
                     cx.core
@@ -102,6 +112,8 @@ impl Session {
                 self.texts.over();
                 self.settle(cx, settled, None);
             }
+            Due::Overview { turn, .. } => self.overview_due(cx, &turn),
+            Due::Compact(_) => self.compact(cx),
             Due::Setting(_) => self.setting_due(cx),
             Due::Output { task, .. } => self.output_due(cx, &task),
             Due::Files { turn, .. } => self.files_known(cx, &turn, Err(Unknown::Timeout)),
@@ -144,7 +156,7 @@ impl Session {
                 ticket,
                 failure: failure.clone(),
             }),
-            Stage::Live => {
+            Stage::Live | Stage::Anew => {
                 self.fail(cx, failure);
                 // The editor still owns the session: its prompts are answered with an error.
                 self.stage = Stage::Gone;
@@ -161,6 +173,10 @@ impl Session {
         self.drop_outputs(cx, true);
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
+        let failed = Outcome::Broken {
+            failure: failure.clone(),
+        };
+        self.drop_overviews(cx, &failed);
         self.withdraw_all(cx);
         self.files_unknown(cx, Unknown::Failed);
         self.drop_settings(cx, failure);

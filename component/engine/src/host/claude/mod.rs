@@ -10,6 +10,7 @@
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+mod anew;
 mod asking;
 pub mod cards;
 mod children;
@@ -18,11 +19,16 @@ mod commands;
 mod compaction;
 mod configure;
 mod control;
+mod create;
+mod dispatched;
 mod environment;
+mod extras;
 mod failure;
+mod fallback;
 mod frames;
 mod goals;
 mod greeting;
+mod idle;
 mod labels;
 mod leaving;
 mod models;
@@ -30,6 +36,7 @@ mod modes;
 mod more;
 mod options;
 mod output;
+mod overviews;
 mod permissions;
 mod previews;
 mod prompt;
@@ -45,6 +52,7 @@ mod stored;
 mod tasking;
 mod tasks;
 mod text;
+mod titles;
 mod tooling;
 mod tools;
 pub mod turns;
@@ -70,6 +78,10 @@ use stored::Stored;
 /// Under which name the Host's own facts stand in `_meta`.
 pub const EXTENSION: &str = "claudeCode";
 
+/// The version of Claude Code whose wire was recorded; older and newer ones work as far as
+/// they say what they can.
+pub const RECORDED: &str = "2.1.318";
+
 /// What the sessions have to know.
 pub const HABITS: Habits = Habits {
     queues: true,
@@ -79,6 +91,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: true,
     terse: true,
+    instructed: true,
     extras: true,
 };
 
@@ -89,10 +102,14 @@ pub enum Due {
     Greeting(Channel),
     /// A cancelled turn ends in time.
     Backstop { channel: Channel, turn: String },
+    /// The overview that this turn asks for is made in time.
+    Overview { channel: Channel, turn: String },
     /// A setting is answered in time.
     Setting(Channel),
     /// What a command in the background prints is to be looked at.
     Output { channel: Channel, task: String },
+    /// Nobody worked for long.
+    Compact(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
     /// The files that a prompt changed are told in time.
@@ -128,8 +145,7 @@ impl Claude {
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
         match command {
             Command::Create { ticket, setup } => {
-                let session = Session::start(cx, &self.program, &self.environment, ticket, setup);
-                self.sessions.insert(session.channel(), session);
+                self.create(cx, ticket, setup);
             }
             Command::Opened {
                 session,
@@ -222,6 +238,11 @@ impl Claude {
 
     /// Something came on a channel.
     pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, arrival: HostArrival) {
+        if let HostArrival::Refused(refusal) = &arrival
+            && self.look_at_folder(cx, channel, refusal)
+        {
+            return;
+        }
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
@@ -256,8 +277,10 @@ impl Claude {
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
+        | Due::Overview { channel, .. }
         | Due::Setting(channel)
         | Due::Output { channel, .. }
+        | Due::Compact(channel)
         | Due::Files { channel, .. }
         | Due::Gone(channel)) = &due;
         if let Some(session) = self.sessions.get_mut(channel) {
@@ -335,6 +358,7 @@ impl Claude {
 
     /// Forgets sessions whose process is gone and whose answers are given.
     fn sweep(&mut self, cx: &mut Cx<'_, '_>) {
+        self.renew(cx);
         let gone: Vec<Channel> = self
             .sessions
             .iter()

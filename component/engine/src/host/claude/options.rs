@@ -4,6 +4,8 @@
 //! Pure: it says what to ask of the process, and is told what was done. Invariant: what is
 //! shown is what the process said last; a wish that it has not confirmed is not shown.
 
+mod again;
+
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -63,6 +65,8 @@ struct Agent {
 pub struct Panel {
     modes: Modes,
     mode: String,
+    /// All that the program has, before settings leave some out.
+    all: Vec<Model>,
     models: Models,
     model: String,
     effort: String,
@@ -75,6 +79,8 @@ pub struct Panel {
     unable: bool,
     /// It was told.
     warned: bool,
+    /// The user wants to be asked if the context is to begin anew with a plan.
+    clears: bool,
     /// The editor wants models and efforts by name.
     named: bool,
 }
@@ -131,7 +137,7 @@ impl Panel {
     ) -> (Panel, Option<String>) {
         let applied = settings.applied();
         let only = settings.models().or_else(|| environment.models());
-        let models = Models::new(greeting.models, only.as_deref());
+        let models = Models::new(greeting.models.clone(), only.as_deref());
         // What somebody chose by name stands; otherwise the row that stands for what runs.
         let chosen = settings.model();
         let row = chosen
@@ -157,6 +163,7 @@ impl Panel {
                 .current_permission_mode
                 .unwrap_or_else(|| modes::AUTO.to_owned()),
             model,
+            all: greeting.models,
             models,
             effort: DEFAULT.to_owned(),
             fast: greeting.fast_mode_state.is_some_and(|state| state != OFF),
@@ -173,6 +180,7 @@ impl Panel {
             agent: DEFAULT.to_owned(),
             unable: false,
             warned: false,
+            clears: settings.clears(),
             named: false,
         };
         if let Some(effort) = settings.effort().filter(|effort| panel.thinks(effort)) {
@@ -215,6 +223,11 @@ impl Panel {
     /// Whether the current model can decide on permissions.
     pub fn able(&self) -> bool {
         self.row().is_none_or(Model::auto)
+    }
+
+    /// Whether the user is asked if the context is to begin anew with a plan.
+    pub fn clears(&self) -> bool {
+        self.clears
     }
 
     /// As the editor is told.

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::anew::Plan;
 use super::choices::{self, About, Answer};
 use super::wire::Request;
 use super::{control, questions};
@@ -26,6 +27,8 @@ const ABORTED: &str = "Tool use aborted";
 /// What the program calls a question of its own about an address.
 const NETWORK: &str = "SandboxNetworkAccess";
 const REFUSED: &str = "User refused permission to run tool";
+/// What it is told when a plan is carried out in a context that begins anew.
+const CLEARED: &str = "User approved the plan and chose to clear the context";
 
 /// Questions that have no answer yet, by the request's id.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -148,22 +151,28 @@ impl Permissions {
         !self.0.is_empty()
     }
 
-    /// What the user said, as a line for the process.
-    pub fn reply(&mut self, id: &str, reply: &Reply) -> Option<Object> {
+    /// What the user said, as a line for the process; and the plan that is to be carried out
+    /// in a context that begins anew, if that is what the user wants.
+    pub fn reply(&mut self, id: &str, reply: &Reply) -> Option<(Object, Option<Plan>)> {
         let Open { asked, cancelled } = self.0.remove(id)?;
         let reply = if cancelled { &Reply::Cancelled } else { reply };
-        Some(match asked {
+        let mut plan = None;
+        let line = match asked {
             Asked::Tool {
                 tool_use_id,
                 input,
                 answers,
                 aside,
                 ..
-            } => match chosen(&answers, reply) {
-                Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
-                None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
-                None => control::refusal(id, ABORTED),
-            },
+            } => {
+                let chosen = chosen(&answers, reply);
+                plan = chosen.and_then(|answer| Plan::of(answer, input.as_deref()));
+                match chosen {
+                    Some(answer) => control::answer(id, &told(answer, &tool_use_id, input)),
+                    None if aside => control::answer(id, &denied(&tool_use_id, REFUSED, false)),
+                    None => control::refusal(id, ABORTED),
+                }
+            }
             Asked::Questions {
                 tool_use_id,
                 input,
@@ -179,7 +188,8 @@ impl Permissions {
             },
             Asked::Server => control::answer(id, &questions::server_answer(reply)),
             Asked::Fallback => control::answer(id, &questions::fallback_answer(reply)),
-        })
+        };
+        Some((line, plan))
     }
 
     /// The call that ends with its question, and whether it was allowed; `None` for `reply` is
@@ -240,6 +250,10 @@ fn told(answer: &Answer, tool_use_id: &str, input: Option<Box<RawValue>>) -> Obj
             response
                 .with("toolUseID", tool_use_id)
                 .with("decisionClassification", class)
+        }
+        // The plan is carried out elsewhere: here the turn ends.
+        Answer::Clear { .. } => {
+            denied(tool_use_id, CLEARED, true).with("decisionClassification", "user_reject")
         }
         Answer::Reject { message, interrupt } => {
             denied(tool_use_id, message, *interrupt).with("decisionClassification", "user_reject")

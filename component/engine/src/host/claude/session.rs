@@ -5,7 +5,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,19 +13,23 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::anew::{Anew, Unread};
 use super::cards::{Cards, Setting};
 use super::commands::Commands;
 use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::extras::Extras;
 use super::more::Beyond;
 use super::options::Panel;
 use super::output::Outputs;
+use super::overviews::Overviews;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
 use super::stored::Child;
 use super::tasks::Tasks;
 use super::text::Texts;
+use super::titles::Title;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
 use super::{Due, failure, modes, prompt};
@@ -40,7 +44,6 @@ use crate::limits;
 use crate::line::{Line, Lines};
 use crate::object;
 use crate::rpc::Ticket;
-use crate::stamp;
 
 /// A session.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,6 +55,10 @@ pub struct Session {
     pub(super) channel: Channel,
     lines: Lines,
     pub(super) stage: Stage,
+    /// Whether a fresh process is to take its place.
+    pub(super) anew: Anew,
+    /// What it may not have taken in.
+    pub(super) unread: Vec<Unread>,
     /// What of the greeting waits for the settings.
     pub(super) greeting: Option<Box<RawValue>>,
     /// What can be set; known when the session is live.
@@ -85,9 +92,20 @@ pub struct Session {
     /// Something was shown since the last result.
     pub(super) shown: bool,
     pub(super) backstops: BTreeMap<String, Timer>,
-    titled: bool,
+    pub(super) title: Title,
+    pub(super) overviews: Overviews,
+    /// When the settings were read.
+    pub(super) settings_read: u64,
+    /// Tools without a result yet.
+    pub(super) dispatched: BTreeSet<String>,
+    /// When this is due, the context is made smaller.
+    pub(super) idle: Option<Timer>,
+    /// It was, since the last prompt.
+    pub(super) rested: bool,
     /// Where it works, and with what.
     pub(super) setup: Setup,
+    /// What the client says to the program alone.
+    pub(super) extras: Extras,
     /// What is kept for editors that are shown more.
     pub(super) more: Beyond,
     /// It was stored: a load tells when it is there.
@@ -101,6 +119,8 @@ pub struct Session {
 pub(super) enum Stage {
     /// It starts; `session/new` waits.
     Starting(Ticket),
+    /// It takes the place of another one, and starts; prompts wait.
+    Anew,
     /// It takes prompts.
     Live,
     /// It was asked to end; perhaps `session/close` waits.
@@ -127,6 +147,10 @@ pub struct Again {
     pub resume: bool,
     /// How permissions were asked for.
     pub mode: Option<String>,
+    /// The id under which the program knows it, if another one.
+    pub own: Option<String>,
+    /// It goes on from another one, which stays as it is.
+    pub forked: Option<String>,
 }
 
 /// What this version of the program does.
@@ -141,26 +165,6 @@ pub struct Abilities {
 }
 
 impl Session {
-    /// Starts a process for a new session.
-    pub fn start(
-        cx: &mut Cx<'_, '_>,
-        program: &str,
-        environment: &Environment,
-        ticket: Ticket,
-        setup: Setup,
-    ) -> Session {
-        let again = Again {
-            id: cx.core.uuid(),
-            resume: false,
-            mode: None,
-        };
-        let session = Session::start_again(cx, program, environment, ticket, setup, again);
-        Session {
-            again: false,
-            ..session
-        }
-    }
-
     /// Starts a process for a session that has an id.
     pub fn start_again(
         cx: &mut Cx<'_, '_>,
@@ -170,18 +174,44 @@ impl Session {
         setup: Setup,
         again: Again,
     ) -> Session {
-        let Again { id, resume, mode } = again;
+        let stage = Stage::Starting(ticket);
+        Session::start_in(cx, program, environment, stage, setup, again)
+    }
+
+    /// Starts a process at this stage.
+    pub(super) fn start_in(
+        cx: &mut Cx<'_, '_>,
+        program: &str,
+        environment: &Environment,
+        stage: Stage,
+        setup: Setup,
+        again: Again,
+    ) -> Session {
+        let Again {
+            id,
+            resume,
+            mode,
+            own,
+            forked,
+        } = again;
+        let extras = Extras::of(&setup);
+        let environment = match extras.no_bypass {
+            true => environment.clone().without_bypass(),
+            false => environment.clone(),
+        };
         let channel = cx.core.channel();
         let start = Start {
             program,
-            session_id: &id,
+            session_id: own.as_deref().unwrap_or(&id),
             setup: &setup,
             resume,
             // Settings may say otherwise; they are known when it runs.
             mode: mode.as_deref().unwrap_or(modes::AUTO),
             asks: cx.listener.can_ask(Means::Form),
+            extras: &extras,
+            forked: forked.as_deref(),
         };
-        let command = spawn::command(&start, environment);
+        let command = spawn::command(&start, &environment);
         let open = HostDeparture::Open(Target::Process(command));
         cx.core.effect(Effect::Host(channel, open));
         let timer = cx.arm(Due::Greeting(channel), limits::CLAUDE_GREETING_MS);
@@ -192,12 +222,14 @@ impl Session {
             program: program.to_owned(),
             channel,
             lines: Lines::default(),
-            stage: Stage::Starting(ticket),
+            stage,
+            anew: Anew::No,
+            unread: Vec::new(),
             greeting: None,
             panel: None,
             configuring: Configuring::default(),
             commands: Commands::default(),
-            environment: environment.clone(),
+            environment,
             timer: Some(timer),
             said: String::new(),
             exit: None,
@@ -217,7 +249,13 @@ impl Session {
             compaction_told: None,
             shown: false,
             backstops: BTreeMap::new(),
-            titled: false,
+            title: Title::default(),
+            overviews: Overviews::default(),
+            settings_read: cx.core.now.monotonic,
+            dispatched: BTreeSet::new(),
+            idle: None,
+            rested: false,
+            extras,
             setup,
             more: Beyond::default(),
             again: true,
@@ -245,9 +283,14 @@ impl Session {
         self.stage == Stage::Live
     }
 
+    /// Whether it is not there yet.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.stage, Stage::Starting(_))
+    }
+
     /// Whether it takes prompts no more.
     pub fn leaves(&self) -> bool {
-        !matches!(self.stage, Stage::Starting(_) | Stage::Live)
+        !matches!(self.stage, Stage::Starting(_) | Stage::Anew | Stage::Live)
     }
 
     /// Whether it takes prompts, and works there and with these already.
@@ -262,6 +305,7 @@ impl Session {
             && self.setup.folders == setup.folders
             && self.setup.custom == setup.custom
             && servers(&self.setup) == servers(setup)
+            && self.extras.serves(&Extras::of(setup))
     }
 
     /// How permissions are asked for now.
@@ -329,7 +373,7 @@ impl Session {
                 self.outlived(cx);
             }
             HostArrival::Ended(_) => {
-                if self.exit.is_none() && matches!(self.stage, Stage::Starting(_) | Stage::Live) {
+                if self.exit.is_none() && !self.leaves() && !self.let_go() {
                     // It may live on without its pipe.
                     cx.core
                         .effect(Effect::Host(self.channel, HostDeparture::Close));
@@ -375,58 +419,47 @@ impl Session {
     /// A prompt.
     pub fn prompt(&mut self, cx: &mut Cx<'_, '_>, turn_id: String, content: &Content) {
         let failure = match (&self.stage, prompt::content(&content.blocks)) {
-            (Stage::Live, Ok(blocks)) => {
+            (Stage::Live | Stage::Anew, Ok(blocks)) => {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
-                self.write(cx, &line);
+                self.send(cx, &turn_id, true, &line);
                 self.turns.prompt(&turn_id);
                 self.tasks.noted = None;
+                self.wakes(cx);
+                self.look_again(cx);
                 self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
                 let words = prompt::words(&content.blocks);
+                self.overviews.prompt(&turn_id, &words);
                 self.goal_asked(cx, &turn_id, &words);
                 self.title(cx, &words);
                 return;
             }
-            (Stage::Live, Err(what)) => failure::unreadable(&what),
+            (Stage::Live | Stage::Anew, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
         self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
 
-    /// Asks for a name, once.
-    fn title(&mut self, cx: &mut Cx<'_, '_>, words: &str) {
-        if core::mem::replace(&mut self.titled, true) || words.trim().is_empty() {
-            return;
-        }
-        let words: String = words
-            .chars()
-            .take(limits::CLAUDE_TITLE_CONTEXT as usize)
-            .collect();
-        let request = object! {
-            "subtype": "generate_session_title", "description": words, "persist": true,
-        };
-        self.request(cx, Purpose::Title, &request);
-    }
-
     /// The editor cancels (section 9.1).
     pub fn cancel(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.stage == Stage::Anew {
+            // The process has got nothing yet.
+            self.abort_turns(cx);
+        }
         if self.stage != Stage::Live {
             return;
         }
         let cancelled = self.turns.cancel();
+        self.not_anew();
+        self.unread.clear();
+        self.dispatched.clear();
         self.permissions.cancelled();
+        self.drop_overviews(cx, &Outcome::cancelled());
         self.compaction_stopped(cx);
         self.cancel_tasks(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
-            if !self.backstops.contains_key(&turn) {
-                let due = Due::Backstop {
-                    channel: self.channel,
-                    turn: turn.clone(),
-                };
-                let timer = cx.arm(due, limits::CLAUDE_BACKSTOP_MS);
-                self.backstops.insert(turn, timer);
-            }
+            self.arm_backstop(cx, &turn);
         }
         for uuid in cancelled.abandoned {
             let request = object! { "subtype": "cancel_async_message", "message_uuid": uuid };
@@ -440,7 +473,8 @@ impl Session {
     pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
         self.child_answered(cx, dialog);
         self.settle_question(cx, dialog, Some(reply));
-        if let Some(line) = self.permissions.reply(dialog, reply) {
+        if let Some((line, plan)) = self.permissions.reply(dialog, reply) {
+            self.carry_out(cx, plan);
             self.write(cx, &line);
         }
     }
@@ -452,14 +486,17 @@ impl Session {
         settled: Vec<Settled>,
         result: Option<&(Outcome, Option<Spent>)>,
     ) {
+        let settled = self.but_anew(settled);
         // A call that has no result by now gets none; a stream that broke off leaves such.
         if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
+            self.dispatched.clear();
         }
         for Settled { uuid, how } in settled {
             if let Some(timer) = self.backstops.remove(&uuid) {
                 cx.core.disarm(timer);
             }
+            self.read_in(&uuid);
             let held = self.spent.remove(&uuid);
             let cancelled = |spent| Outcome::Ended {
                 ending: Ending::Cancelled,
@@ -496,7 +533,7 @@ impl Session {
     }
 
     pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {
-        if let Some(timer) = self.timer.take() {
+        for timer in self.timer.take().into_iter().chain(self.idle.take()) {
             cx.core.disarm(timer);
         }
     }
@@ -504,17 +541,5 @@ impl Session {
     /// For the log.
     pub(super) fn note(&self, cx: &mut Cx<'_, '_>, what: &str) {
         cx.core.note(Level::Debug, format!("Claude Code: {what}"));
-    }
-
-    /// The name that it got.
-    pub(super) fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
-        let title: String = title.chars().take(limits::CLAUDE_TITLE as usize).collect();
-        self.tell(
-            cx,
-            Fact::Titled {
-                title,
-                updated_at: i64::try_from(cx.core.now.wall).ok().and_then(stamp::iso),
-            },
-        );
     }
 }

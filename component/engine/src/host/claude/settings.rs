@@ -62,6 +62,8 @@ struct Values<'a> {
     #[serde(borrow)]
     agent: Option<&'a RawValue>,
     #[serde(borrow)]
+    show_clear_context_on_plan_accept: Option<&'a RawValue>,
+    #[serde(borrow)]
     disable_auto_mode: Option<&'a RawValue>,
 }
 
@@ -101,6 +103,12 @@ impl<'a> Settings<'a> {
     pub fn models(&self) -> Option<Vec<String>> {
         let raw = self.values().available_models?;
         serde_json::from_str(raw.get()).ok()
+    }
+
+    /// Whether the user wants to be asked if the context is to begin anew with a plan.
+    pub fn clears(&self) -> bool {
+        let asked = self.values().show_clear_context_on_plan_accept;
+        asked.is_some_and(|raw| raw.get() == "true")
     }
 
     /// Whether Claude may not decide on permissions.

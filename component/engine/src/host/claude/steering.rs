@@ -4,7 +4,7 @@
 
 use alloc::borrow::ToOwned;
 
-use super::session::Session;
+use super::session::{Session, Stage};
 use super::{failure, prompt};
 use crate::admission::Content;
 use crate::host::{Cx, Fact, Outcome, Spent};
@@ -21,14 +21,15 @@ impl Session {
             }
         };
         let uuid = cx.core.uuid();
-        if !self.stage.is_live() || !self.turns.steer(&uuid) {
+        let takes = matches!(self.stage, Stage::Live | Stage::Anew);
+        if !takes || !self.turns.steer(&uuid) {
             return self.tell(cx, Fact::Unsteered { ticket, content });
         }
         // While the user is being asked, the answer comes first.
         let asks = self.permissions.waiting();
         let priority = if asks { "later" } else { "now" };
         let line = prompt::message(&self.id, &uuid, &blocks, Some(priority));
-        self.write(cx, &line);
+        self.send(cx, &uuid, false, &line);
         self.goal_asked(cx, &uuid, &prompt::words(&content.blocks));
         let running = true;
         self.tell(cx, Fact::Steered { ticket, running });

@@ -187,6 +187,13 @@ impl Turns {
         self.queue.iter().map(|turn| turn.uuid.as_str())
     }
 
+    /// The prompt that the process works on, if any.
+    pub fn front(&self) -> Option<&str> {
+        let of = |phase| self.queue.iter().find(move |turn| turn.phase == phase);
+        let front = of(Phase::Active).or_else(|| of(Phase::Started))?;
+        Some(&front.uuid)
+    }
+
     /// Whether anything runs that a message could be meant for.
     pub fn busy(&self) -> bool {
         !self.queue.is_empty()
@@ -479,6 +486,25 @@ impl Turns {
             };
             (turn.phase != Phase::Held && which(turn)).then_some(how)
         })
+    }
+
+    /// A fresh process begins with this prompt, and gets these that the old one did not take.
+    pub fn begin_anew(&mut self, first: &str, waiting: &[&str]) -> Vec<Settled> {
+        let old = core::mem::take(self);
+        self.cancels = old.cancels;
+        for uuid in core::iter::once(&first).chain(waiting) {
+            self.prompt(uuid);
+        }
+        let gone = old.queue.into_iter();
+        gone.filter(|turn| turn.uuid != first && !waiting.contains(&turn.uuid.as_str()))
+            .map(|turn| Settled {
+                how: match turn.phase {
+                    Phase::Held => How::HeldResult,
+                    _ => How::NoResult,
+                },
+                uuid: turn.uuid,
+            })
+            .collect()
     }
 
     /// Which prompts wait for their subagents.

@@ -1,6 +1,6 @@
 //! How full the context is, and what a turn took (Claude adapter, sections 7 and 14).
 //!
-//! Invariant: a figure is told when it changed, and with every result.
+//! Invariant: a figure is told when it changed, and with every result since there is one.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::wire;
 use crate::host::{Spent, Tokens, Usage};
 use crate::json::Object;
-use crate::object;
+use crate::{limits, object};
 
 /// The figures of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub struct Meter {
     model: Option<String>,
     /// Tokens that the context holds, where the process said so.
     size: Option<u64>,
+    /// The provider keeps the context for an hour.
+    hour: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -52,10 +54,38 @@ impl Meter {
         self.size = Some(size);
     }
 
+    /// Whether it is worth it to make the context smaller while nobody works, before the
+    /// provider forgets it.
+    pub fn worth_compacting(&self) -> bool {
+        let Usage { used, size, .. } = self.usage(None, None);
+        let large = size >= 2 * limits::CLAUDE_IDLE_TOKENS;
+        let least = if large {
+            limits::CLAUDE_IDLE_TOKENS
+        } else {
+            limits::CLAUDE_IDLE_TOKENS_FLOOR
+        };
+        self.hour && used >= least
+    }
+
+    /// How much of the context is used, in hundredths, where that is known.
+    pub fn share(&self) -> Option<u64> {
+        let Usage { used, size, .. } = self.told.map(|_| self.usage(None, None))?;
+        used.checked_mul(100)?
+            .checked_add(size / 2)?
+            .checked_div(size)
+    }
+
     /// A message of the main stream began or went on; what is to be told.
     pub fn streamed(&mut self, usage: wire::Usage, model: Option<&str>) -> Option<Usage> {
         if let Some(model) = model.filter(|it| *it != "<synthetic>") {
             self.model = Some(model.to_string());
+        }
+        if let Some(kept) = usage.cache_creation {
+            // Nothing new was kept: it is kept as before.
+            let anew = kept.ephemeral_1h_input_tokens > 0 || kept.ephemeral_5m_input_tokens > 0;
+            if anew {
+                self.hour = kept.ephemeral_1h_input_tokens > 0;
+            }
         }
         self.last = tokens(usage);
         let used = self.last.total();
@@ -73,7 +103,7 @@ impl Meter {
         by_model: Option<&RawValue>,
         cost: Option<f64>,
         origin: Option<&RawValue>,
-    ) -> (Usage, Spent) {
+    ) -> (Option<Usage>, Spent) {
         let models: BTreeMap<String, ByModel> = wire::part(by_model);
         if let Some(size) = self.window(&models) {
             self.size = Some(size);
@@ -82,7 +112,9 @@ impl Meter {
             tokens: tokens(usage),
             meta: Some(quota(tokens(usage), &models)),
         };
-        (self.usage(cost, origin), spent)
+        // Nothing was measured: there is nothing to tell.
+        let usage = self.told.map(|_| self.usage(cost, origin));
+        (usage, spent)
     }
 
     /// The account has limits, which are told with what there was before.

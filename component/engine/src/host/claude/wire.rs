@@ -257,6 +257,20 @@ pub struct Usage {
     /// Kept for later.
     #[serde(deserialize_with = "number")]
     pub cache_creation_input_tokens: u64,
+    /// For how long.
+    pub cache_creation: Option<Kept>,
+}
+
+/// Tokens that are kept for later, by how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Kept {
+    /// For an hour.
+    #[serde(deserialize_with = "number")]
+    pub ephemeral_1h_input_tokens: u64,
+    /// For five minutes.
+    #[serde(deserialize_with = "number")]
+    pub ephemeral_5m_input_tokens: u64,
 }
 
 /// A count that may be `null`.

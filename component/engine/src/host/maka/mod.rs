@@ -80,6 +80,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: false,
     terse: false,
+    instructed: false,
     extras: false,
 };
 

@@ -234,6 +234,7 @@ impl Claude {
         }
         match (session, old) {
             (Some(session), Some(channel)) if session.serves(&load.setup) => {
+                session.asked_anew(&load.setup);
                 if let Some(reading) = &mut load.reading {
                     session.read(cx, false);
                     reading.go_on(cx);
@@ -264,6 +265,8 @@ impl Claude {
             id: load.id.clone(),
             resume,
             mode,
+            own: None,
+            forked: None,
         };
         let setup = load.setup.clone();
         let program = &self.program;

@@ -13,7 +13,10 @@ mod remove;
 mod replay;
 mod rows;
 mod tell;
+mod unstarted;
 mod words;
+
+pub use words::is_local;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -32,6 +35,7 @@ pub use list::read;
 use list::{Listing, Now};
 use load::Load;
 use remove::Removal;
+use unstarted::Unstarted;
 
 /// What is under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -43,10 +47,15 @@ pub struct Stored {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a request has one, and few are open at once"
+)]
 enum Job {
     List(Listing),
     Remove(Removal),
     Load(Load),
+    Folder(Unstarted),
 }
 
 impl Stored {
@@ -108,6 +117,7 @@ impl Claude {
             Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival),
             Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
             Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
+            Some(Job::Folder(_)) => self.not_started(cx, id, arrival.as_ref()),
             None => {
                 // It was opened for a job that is over.
                 if let Some(FileArrival::Facts(_)) = arrival {
@@ -129,6 +139,8 @@ impl Claude {
                 Job::List(listing) => listing.refuse(cx, failure::closing()),
                 Job::Remove(removal) => removal.refuse(cx, failure::closing()),
                 Job::Load(load) => load.refuse(cx, failure::closing()),
+                // Its session is ended, and answers.
+                Job::Folder(_) => Now::Over,
             };
         }
     }

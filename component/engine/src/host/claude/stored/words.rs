@@ -46,6 +46,11 @@ const LOCAL: [&str; 24] = [
     "usage",
 ];
 
+/// Whether a command of this name runs in the program itself.
+pub fn is_local(name: &str) -> bool {
+    LOCAL.contains(&name)
+}
+
 /// Said by the program when a turn is stopped.
 const STOPPED: &str = "[Request interrupted by user";
 

@@ -1,0 +1,62 @@
+//! A model that declines, and another one that answers in its place (Claude adapter,
+//! section 6): told, and the picker shows which model works now.
+//!
+//! Invariant: what only a subagent's answer came from changes no picker.
+
+use alloc::borrow::Cow;
+use alloc::format;
+
+use serde::Deserialize;
+
+use super::session::Session;
+use super::turns::Gate;
+use super::wire::Frame;
+use crate::host::{Cx, Fact, Said};
+use crate::object;
+use crate::projection::Speaker;
+
+/// The frame.
+pub const FELL_BACK: &str = "model_refusal_fallback";
+
+#[derive(Deserialize)]
+struct FellBack<'a> {
+    #[serde(borrow, default)]
+    scope: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    original_model: Cow<'a, str>,
+    #[serde(borrow)]
+    fallback_model: Cow<'a, str>,
+    #[serde(borrow, default)]
+    content: Cow<'a, str>,
+}
+
+impl Session {
+    /// Another model answers in the place of one that declined.
+    pub(super) fn fell_back(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>, line: &[u8]) {
+        let Ok(told) = serde_json::from_slice::<FellBack<'_>>(line) else {
+            return self.note(cx, "a fallback that cannot be read");
+        };
+        let (from, to) = (&told.original_model, &told.fallback_model);
+        let words = match told.content.trim() {
+            "" => format!("{from} declined this request; {to} answers instead."),
+            words => words.into(),
+        };
+        if self.turns.gate() != Gate::Reported {
+            let meta = object! {
+                "claudeCode": object! { "kind": FELL_BACK, "level": "warning" },
+            };
+            self.tell(
+                cx,
+                Fact::Said(Said {
+                    speaker: Speaker::Agent,
+                    message_id: &frame.uuid,
+                    text: &format!("**Model fallback:** {words}"),
+                    meta: Some(meta),
+                }),
+            );
+        }
+        if told.scope.as_deref() != Some("local") {
+            self.model_runs(cx, Some(to), to);
+        }
+    }
+}
