@@ -211,3 +211,23 @@ fn given_a_large_context_when_the_user_comes_back_or_goes_then_it_is_left_as_it_
         assert_eq!(compacted(scene), 0);
     });
 }
+
+/// A client that shows notices gets one.
+#[test]
+fn given_a_client_with_notices_when_another_model_answers_then_it_is_a_notice() {
+    let mut scene = Scene::plain();
+    scene.desk.capabilities = json!({ "session": { "notices": {} } });
+    scene.begin();
+    scene.working("w");
+    scene.desk.take();
+    scene.says([fell_back(json!({ "scope": "local" }))]);
+    let all = scene.desk.take();
+    let updates: Vec<&Value> = all.iter().map(|it| &it["params"]["update"]).collect();
+    assert_eq!(
+        updates,
+        [
+            &json!({ "sessionUpdate": "notice", "severity": "warning", "title": "Model fallback",
+                  "description": "Opus declined; Sonnet answers." })
+        ]
+    );
+}

@@ -8,12 +8,13 @@ use alloc::format;
 
 use serde::Deserialize;
 
+use super::records::Notice;
 use super::session::Session;
 use super::turns::Gate;
 use super::wire::Frame;
-use crate::host::{Cx, Fact, Said};
+use crate::host::Cx;
+use crate::host::more::Severity;
 use crate::object;
-use crate::projection::Speaker;
 
 /// The frame.
 pub const FELL_BACK: &str = "model_refusal_fallback";
@@ -42,17 +43,17 @@ impl Session {
             words => words.into(),
         };
         if self.turns.gate() != Gate::Reported {
-            let meta = object! {
-                "claudeCode": object! { "kind": FELL_BACK, "level": "warning" },
-            };
-            self.tell(
+            let names = object! { "kind": FELL_BACK, "level": "warning" };
+            self.notify(
                 cx,
-                Fact::Said(Said {
-                    speaker: Speaker::Agent,
-                    message_id: &frame.uuid,
-                    text: &format!("**Model fallback:** {words}"),
-                    meta: Some(meta),
-                }),
+                Notice {
+                    severity: Severity::Warning,
+                    title: "Model fallback",
+                    text: &words,
+                    words: &format!("**Model fallback:** {words}"),
+                    id: &frame.uuid,
+                    meta: Some(object! { "claudeCode": names }),
+                },
             );
         }
         if told.scope.as_deref() != Some("local") {
