@@ -181,10 +181,30 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
     serde::Deserialize::deserialize(from).map(Some)
 }
 
+/// `_auth/status_update`: its shape is the peer's (Claude adapter, section 15).
+fn status(params: &Value, line: &str) {
+    only(params, &["authStatus"], line);
+    let status = &params["authStatus"];
+    only(status, &["kind", "label", "detail", "account", "vendor"], line);
+    let kinds = ["account", "api_key", "gateway", "external", "none"];
+    let kind = status["kind"].as_str().expect("a kind is text");
+    assert!(kinds.contains(&kind), "no kind of account: {line}");
+    assert!(!status["label"].as_str().expect("a label").is_empty(), "{line}");
+    for text in ["detail", "vendor"] {
+        assert!(status.get(text).is_none_or(Value::is_string), "{line}");
+    }
+    if let Some(account) = status.get("account") {
+        only(account, &["email", "organization", "plan"], line);
+    }
+}
+
 fn notification(message: &Value, line: &str) {
     only(message, &["jsonrpc", "method", "params"], line);
     let method = message["method"].as_str().expect("a method is text");
     let params = message["params"].clone();
+    if method == "_auth/status_update" {
+        return status(&params, line);
+    }
     if let Err(why) = v1::AgentNotification::from_method_and_params(method, &params) {
         panic!("the official crate refuses {method}: {why:?}\n{line}");
     }
@@ -226,24 +246,52 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../schema/v1.json")).expect("the official schema")
 });
 
+/// What is not stable yet and is spoken all the same: forks and providers.
+static UNSTABLE: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../schema/v1.unstable.json")).expect("the draft schema")
+});
+
+/// Methods that are defined in the draft alone.
+const DRAFT: [&str; 4] = [
+    "session/fork",
+    "providers/list",
+    "providers/set",
+    "providers/disable",
+];
+
+fn schema_of(method: &str) -> &'static Value {
+    if DRAFT.contains(&method) {
+        &UNSTABLE
+    } else {
+        &SCHEMA
+    }
+}
+
 static COMPILED: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
-    let definitions = SCHEMA["$defs"].as_object().expect("definitions");
-    let spoken = definitions
-        .iter()
-        .filter(|(name, it)| it.get("x-method").is_some() || *name == "Error");
+    let mut all = compiled(&SCHEMA, |_| true);
+    all.extend(compiled(&UNSTABLE, |method| DRAFT.contains(&method)));
+    all
+});
+
+fn compiled(schema: &Value, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, Validator> {
+    let definitions = schema["$defs"].as_object().expect("definitions");
+    let spoken = definitions.iter().filter(|(name, it)| match it["x-method"].as_str() {
+        Some(method) => wanted(method),
+        None => *name == "Error" && wanted(""),
+    });
     let compile = |name: &str| {
-        let schema = json!({ "$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"],
+        let whole = json!({ "$schema": schema["$schema"], "$defs": schema["$defs"],
             "$ref": format!("#/$defs/{name}") });
-        jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("schema of {name}: {e}"))
+        jsonschema::validator_for(&whole).unwrap_or_else(|e| panic!("schema of {name}: {e}"))
     };
     spoken
         .map(|(name, _)| (name.clone(), compile(name)))
         .collect()
-});
+}
 
 /// Name of the definition that the schema marks with this method.
 fn definition(kind: &str, method: &str) -> String {
-    let definitions = SCHEMA["$defs"].as_object().expect("definitions");
+    let definitions = schema_of(method)["$defs"].as_object().expect("definitions");
     let found = definitions
         .iter()
         .find(|(name, it)| it["x-method"] == method && name.ends_with(kind));

@@ -231,3 +231,8 @@ pub const CLAUDE_OPEN_CALLS: u64 = 4_096;
 pub const CLAUDE_ENDED_CALLS: u64 = 256;
 /// Tasks of a session's plan (decision); one more drops the oldest that is done.
 pub const CLAUDE_TASKS: u64 = 1_024;
+/// Milliseconds that a process beside the sessions may take: one that signs out may have to
+/// ask the makers' server (decision).
+pub const CLAUDE_SIDE_MS: u64 = 30_000;
+/// Bytes that are kept of what it says (decision).
+pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;

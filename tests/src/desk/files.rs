@@ -87,6 +87,30 @@ impl Files {
                 Some(_) => FileArrival::Refused(FileRefusal::Error("EEXIST".to_owned())),
                 None => missing(),
             },
+            FileDeparture::Create(path, bytes) => {
+                assert!(bytes.len() <= 65_536, "more than the contract allows");
+                if let Some(refusal) = self.refused.get(&path) {
+                    return Some(FileArrival::Refused(refusal.clone()));
+                }
+                if self.content.contains_key(&path) {
+                    return Some(FileArrival::Refused(FileRefusal::Error("EEXIST".to_owned())));
+                }
+                self.content.insert(path, bytes);
+                FileArrival::Done
+            }
+            FileDeparture::Append(path, bytes) => {
+                assert!(bytes.len() <= 65_536, "more than the contract allows");
+                if let Some(refusal) = self.refused.get(&path) {
+                    return Some(FileArrival::Refused(refusal.clone()));
+                }
+                match self.content.get_mut(&path) {
+                    Some(content) => {
+                        content.extend(bytes);
+                        FileArrival::Done
+                    }
+                    None => missing(),
+                }
+            }
             FileDeparture::Remove(path) => match self.content.remove(&path) {
                 Some(_) => FileArrival::Done,
                 None => missing(),

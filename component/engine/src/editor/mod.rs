@@ -17,7 +17,10 @@ use crate::config::Agent;
 use crate::effect::Level;
 pub use crate::host::Client;
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
-use crate::host::{Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
+use crate::host::{
+    Account, Errand, Habits, ListPage, PlanEntry, Provider, SessionKey, Setup, SignIn, Skill,
+    Spent, Usage,
+};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -55,6 +58,8 @@ pub enum Ask {
         content: Content,
         idle: WhenIdle,
     },
+    /// What is no session's business alone.
+    Errand(Errand),
     /// `session/close`.
     Close { session_id: String },
     /// `session/delete`.
@@ -137,6 +142,8 @@ pub struct Editor {
     /// The name of the Host in `_meta`, where it says what the protocol has no words for.
     extension: String,
     habits: Habits,
+    /// The ways to sign in.
+    pub sign_ins: Vec<SignIn>,
     initialized: bool,
     sent: u64,
     drained: u64,
@@ -182,7 +189,8 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        let result = v1::answers::initialize(agent, self.habits, &self.extension);
+        let sign_ins = v1::errands::sign_ins(&self.sign_ins, &self.client, agent);
+        let result = v1::answers::initialize(agent, self.habits, &self.extension, &sign_ins);
         self.answer(core, ticket, &result);
     }
 
@@ -232,7 +240,17 @@ impl Editor {
         self.answer(core, ticket, &v1::answers::steered(steered));
     }
 
-    /// Answers `session/close` and `session/delete`.
+    /// Answers `providers/list`.
+    pub fn providers(&mut self, core: &mut Core<'_>, ticket: Ticket, providers: &[Provider]) {
+        self.answer(core, ticket, &v1::errands::providers(providers));
+    }
+
+    /// Tells who is signed in.
+    pub fn signed_in(&mut self, core: &mut Core<'_>, account: &Account) {
+        self.send(core, |out| v1::errands::signed_in(account, out));
+    }
+
+    /// Answers `session/close`, `session/delete` and what else is only done.
     pub fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket) {
         self.answer(core, ticket, &v1::answers::empty());
     }

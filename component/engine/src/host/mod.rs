@@ -3,9 +3,13 @@
 
 pub mod claude;
 pub mod dialog;
+mod errand;
 pub mod maka;
 mod module;
 
+pub use errand::{
+    Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy,
+};
 pub use module::Module;
 
 use alloc::boxed::Box;
@@ -96,6 +100,8 @@ pub enum Command {
     /// Delete a session for good, whoever made it. Answered with [`Fact::Deleted`], also when
     /// there is none, or [`Fact::Refused`].
     Delete { ticket: Ticket, session_id: String },
+    /// Something that is no session's business alone; see there for the answers.
+    Errand { ticket: Ticket, errand: Errand },
     /// The editor is slow: let go of the session's feed until [`Command::Resume`].
     Pause { session: SessionKey },
     /// The editor reads again.
@@ -210,6 +216,15 @@ pub enum Fact<'a> {
         by: By,
         options: Options,
     },
+    /// What was asked for is done.
+    Done { ticket: Ticket },
+    /// Where models come from.
+    Providers {
+        ticket: Ticket,
+        providers: Vec<Provider>,
+    },
+    /// Who is signed in, when that has changed.
+    SignedIn(Account),
     /// A session is deleted.
     Deleted { ticket: Ticket },
     /// The session was let go.
@@ -239,6 +254,8 @@ pub struct Habits {
     pub switches: bool,
     /// What an answer says of the options is not told again besides.
     pub terse: bool,
+    /// It does the errands of [`Errand`].
+    pub errands: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -256,6 +273,7 @@ pub struct Setup {
 
 /// What an editor can do besides what every editor can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Client {
     /// It shows forms (`elicitation.form`).
     pub forms: bool,
@@ -265,6 +283,12 @@ pub struct Client {
     pub switches: bool,
     /// It shows terminals of commands (`_meta.terminal_output`).
     pub terminals: bool,
+    /// It opens terminals in which people sign in (`auth.terminal`).
+    pub signs_in: bool,
+    /// The same, as older editors say it (`_meta["terminal-auth"]`).
+    pub signs_in_meta: bool,
+    /// It names gateways (`auth._meta.gateway`).
+    pub gateways: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
     pub terminal_deltas: bool,
 }

@@ -72,6 +72,7 @@ impl Sessions {
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
             },
+            Ask::Errand(errand) => self.errand(core, ticket, errand),
             Ask::Close { session_id } => {
                 let making = self.close_loads(core, &session_id);
                 match self.owned.remove(&session_id).or(making) {
@@ -109,7 +110,7 @@ impl Sessions {
     }
 
     /// What of a session's place and helpers the Host cannot do.
-    fn unfit(&self, setup: &Setup) -> Option<RpcError> {
+    pub(super) fn unfit(&self, setup: &Setup) -> Option<RpcError> {
         if !setup.servers.is_empty() && !self.habits.mcp {
             return Some(RpcError::field(
                 "mcpServers",

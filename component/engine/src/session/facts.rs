@@ -172,6 +172,11 @@ impl Listener for Sessions {
                 by,
                 options,
             } => self.configured(core, session, ticket, by, &options),
+            Fact::Done { ticket } => self.editor.closed(core, ticket),
+            Fact::Providers { ticket, providers } => {
+                self.editor.providers(core, ticket, &providers);
+            }
+            Fact::SignedIn(account) => self.signed_in(core, account),
             Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
             Fact::Refused { ticket, failure } if self.load_refused(core, ticket, &failure) => {}

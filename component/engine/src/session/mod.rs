@@ -8,6 +8,7 @@
 mod asks;
 mod delete;
 mod dialogs;
+mod errands;
 mod facts;
 mod given;
 mod load;
@@ -23,7 +24,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::editor::{Editor, StopReason, WhenIdle};
-use crate::host::{Command, Habits, SessionKey};
+use crate::host::{Account, Command, Habits, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
@@ -49,6 +50,8 @@ pub struct Sessions {
     loads: VecDeque<Load>,
     /// Messages for running turns that have no answer yet.
     steers: BTreeMap<Ticket, WhenIdle>,
+    /// Who is signed in, as the editor was told.
+    account: Option<Account>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
     ending: bool,

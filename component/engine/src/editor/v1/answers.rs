@@ -16,22 +16,33 @@ use crate::session::options::Options;
 
 use super::options;
 
-/// An empty list.
-const NONE: [u8; 0] = [];
-
 /// The version that is spoken.
 pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
 /// `extension` is the name under which the Host says what the protocol has no words for.
-pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValue> {
+/// `sign_ins` are the ways to sign in that this client can go.
+pub fn initialize(
+    agent: &Agent,
+    habits: Habits,
+    extension: &str,
+    sign_ins: &[Object],
+) -> Box<RawValue> {
     let mut capabilities = object! {
         "loadSession": habits.history,
         "promptCapabilities": object! { "image": true, "embeddedContext": true },
     };
     if habits.queues {
         let mine = object! { "promptQueueing": true };
-        capabilities.set("_meta", &Object::new().with(extension, &mine));
+        let mut meta = Object::new().with(extension, &mine);
+        if habits.errands {
+            meta.set("authStatus", &object! {});
+        }
+        capabilities.set("_meta", &meta);
+    }
+    if habits.errands {
+        capabilities.set("auth", &object! { "logout": object! {} });
+        capabilities.set("providers", &object! {});
     }
     if habits.mcp {
         capabilities.set("mcpCapabilities", &object! { "http": true, "sse": true });
@@ -45,6 +56,9 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValu
     if habits.history {
         session.set("delete", &object! {});
     }
+    if habits.errands {
+        session.set("fork", &object! {});
+    }
     if habits.folders {
         session.set("additionalDirectories", &object! {});
     }
@@ -52,7 +66,7 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str) -> Box<RawValu
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": capabilities,
-        "authMethods": NONE,
+        "authMethods": sign_ins,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
         "_meta": object! { "steering": object! { "supported": true } },
     })

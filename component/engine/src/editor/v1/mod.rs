@@ -5,6 +5,7 @@ mod blocks;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
+pub mod errands;
 pub mod options;
 mod prompt;
 pub mod questions;

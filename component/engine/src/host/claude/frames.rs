@@ -43,7 +43,10 @@ impl Session {
             "stream_event" => self.stream_event(cx, &frame),
             "assistant" => self.assistant(cx, &frame),
             "user" => self.user(cx, &frame),
-            "result" => self.result(cx, &frame),
+            "result" => {
+                self.failed_to_start(cx, &frame);
+                self.result(cx, &frame);
+            }
             "system" => self.system(cx, &frame),
             "command_lifecycle" => self.lifecycle(&frame),
             "tool_progress" => self.tool_progress(cx, &frame),

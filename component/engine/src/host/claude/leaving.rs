@@ -100,6 +100,8 @@ impl Session {
                 self.settle(cx, settled, None);
             }
             Due::Setting(_) => self.setting_due(cx),
+            // No session's.
+            Due::Side(_) => {}
             Due::Gone(_) => {
                 self.timer = None;
                 if self.stage == Stage::Live && self.exit.is_some() && self.paused {

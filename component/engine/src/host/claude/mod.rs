@@ -5,10 +5,12 @@
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
-//! contexts (`compaction`), sessions of before (`stored`).
+//! contexts (`compaction`), sessions of before (`stored`); beside the sessions, who is signed
+//! in and where models come from (`errands`, `account`, `route`, `side`, `restart`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+mod account;
 mod asking;
 pub mod cards;
 mod choices;
@@ -17,6 +19,7 @@ mod compaction;
 mod configure;
 mod control;
 mod environment;
+mod errands;
 mod failure;
 mod frames;
 mod greeting;
@@ -28,8 +31,11 @@ mod options;
 mod permissions;
 mod prompt;
 mod questions;
+mod restart;
+mod route;
 mod session;
 mod settings;
+mod side;
 mod spawn;
 mod steering;
 mod stored;
@@ -49,11 +55,13 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
-use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
+use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey, SignIn};
 use crate::input::{Channel, HostArrival};
 
 use environment::Environment;
+use restart::Restart;
 use session::Session;
+use side::Side;
 use stored::Stored;
 
 /// Under which name the Host's own facts stand in `_meta`.
@@ -68,6 +76,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: true,
     terse: true,
+    errands: true,
 };
 
 /// What the module waits for.
@@ -81,6 +90,8 @@ pub enum Due {
     Setting(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
+    /// A process beside the sessions is done.
+    Side(Channel),
 }
 
 /// The module.
@@ -91,6 +102,12 @@ pub struct Claude {
     sessions: BTreeMap<Channel, Session>,
     keys: BTreeMap<SessionKey, Channel>,
     stored: Stored,
+    /// Processes beside the sessions.
+    sides: BTreeMap<Channel, Side>,
+    /// Sessions whose processes are being replaced.
+    restarts: BTreeMap<SessionKey, Restart>,
+    /// Whether a session may go another way to the models than it should.
+    astray: bool,
     ending: bool,
 }
 
@@ -104,12 +121,23 @@ impl Claude {
             environment,
             sessions: BTreeMap::new(),
             keys: BTreeMap::new(),
+            sides: BTreeMap::new(),
+            restarts: BTreeMap::new(),
+            astray: false,
             ending: false,
         }
     }
 
+    /// The ways to sign in.
+    pub fn sign_ins(&self) -> Vec<SignIn> {
+        errands::sign_ins(&self.environment)
+    }
+
     /// A command of the sessions.
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
+        let Some(command) = self.hold(cx, command) else {
+            return;
+        };
         match command {
             Command::Create { ticket, setup } => {
                 let session = Session::start(cx, &self.program, &self.environment, ticket, setup);
@@ -183,6 +211,7 @@ impl Claude {
                 replay,
             } => self.load(cx, ticket, session, session_id, setup, replay),
             Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
+            Command::Errand { ticket, errand } => self.errand(cx, ticket, errand),
             Command::Abandon { session } => self.abandon(cx, session),
             Command::StopForeign { .. } => {}
         }
@@ -191,7 +220,8 @@ impl Claude {
 
     /// Something came on a channel.
     pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, arrival: HostArrival) {
-        if let Some(session) = self.sessions.get_mut(&channel) {
+        if self.side_arrival(cx, channel, &arrival) {
+        } else if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
         self.sweep(cx);
@@ -210,8 +240,11 @@ impl Claude {
         let (Due::Greeting(channel)
         | Due::Backstop { channel, .. }
         | Due::Setting(channel)
+        | Due::Side(channel)
         | Due::Gone(channel)) = &due;
-        if let Some(session) = self.sessions.get_mut(channel) {
+        if matches!(due, Due::Side(_)) {
+            self.side_over(cx, *channel);
+        } else if let Some(session) = self.sessions.get_mut(channel) {
             session.due(cx, due);
         }
         self.sweep(cx);
@@ -221,6 +254,7 @@ impl Claude {
     pub fn end_now(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
         self.refuse_jobs(cx);
+        self.end_sides(cx);
         for session in self.sessions.values_mut() {
             session.kill(cx);
         }
@@ -236,6 +270,7 @@ impl Claude {
     fn shut_down(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
         self.refuse_jobs(cx);
+        self.end_sides(cx);
         for session in self.sessions.values_mut() {
             session.close(cx, None);
         }
@@ -281,5 +316,6 @@ impl Claude {
             self.keys.retain(|_, it| *it != channel);
         }
         self.settle_loads(cx);
+        self.settle_restarts(cx);
     }
 }

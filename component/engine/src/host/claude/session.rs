@@ -82,6 +82,8 @@ pub struct Session {
     titled: bool,
     /// Where it works, and with what.
     setup: Setup,
+    /// Something was said in it before.
+    stored: bool,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -223,6 +225,7 @@ impl Session {
             backstops: BTreeMap::new(),
             titled: false,
             setup,
+            stored: resume,
             again: true,
             before: mode,
         }
@@ -246,6 +249,21 @@ impl Session {
     /// Whether it takes prompts.
     pub fn is_live(&self) -> bool {
         self.stage == Stage::Live
+    }
+
+    /// Whether no prompt is open.
+    pub fn is_idle(&self) -> bool {
+        self.is_live() && self.turns.unsettled().next().is_none()
+    }
+
+    /// Whether something was said in it, so that it is stored.
+    pub fn is_stored(&self) -> bool {
+        self.stored || self.titled
+    }
+
+    /// Where it works, and with what.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Whether it takes prompts no more.

@@ -65,19 +65,21 @@ pub fn command(start: &Start<'_>, environment: &Environment) -> Command {
     }
     args.extend(words(&["--replay-user-messages", ""]));
     let set = |name: &str, value: &str| (name.to_string(), Some(value.to_string()));
-    Command {
-        program: start.program.to_string(),
-        args,
-        inherit: Inherit::All,
-        env: [
+    let mut env: Vec<(String, Option<String>)> = [
             set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
             set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1"),
             set("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1"),
             set("CLAUDE_CODE_ENTRYPOINT", "sdk-ts"),
             ("NODE_OPTIONS".to_string(), None),
             ("DEBUG".to_string(), None),
-        ]
-        .into(),
+    ]
+    .into();
+    env.extend(environment.routed());
+    Command {
+        program: start.program.to_string(),
+        args,
+        inherit: Inherit::All,
+        env,
         cwd: start.setup.cwd.clone(),
     }
 }

@@ -80,6 +80,7 @@ pub const HABITS: Habits = Habits {
     history: true,
     switches: false,
     terse: false,
+    errands: false,
 };
 
 /// Under which name the Host's own facts stand in `_meta`.
@@ -255,6 +256,8 @@ impl Maka {
                 session_id,
                 setting,
             } => self.configure(cx, ticket, session, session_id, setting),
+            // Its habits say that it does none: nobody asks.
+            Command::Errand { .. } => {}
             Command::Delete { ticket, session_id } => self.remove(cx, ticket, session_id),
             Command::Pause { session } => self.pause(cx, session),
             Command::Resume { session } => self.resume(cx, session),

@@ -75,12 +75,13 @@ impl Glance {
     fn rows(&mut self, bytes: &[u8]) {
         for line in bytes.split(|byte| *byte == b'\n') {
             if let Some(row) = Row::read(line) {
-                self.row(&row);
+                self.see(&row);
             }
         }
     }
 
-    fn row(&mut self, row: &Row<'_>) {
+    /// A row.
+    pub fn see(&mut self, row: &Row<'_>) {
         let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(ToOwned::to_owned);
         self.aside |= row.is_sidechain;
         self.cwd = self.cwd.take().or_else(|| owned(&row.cwd));

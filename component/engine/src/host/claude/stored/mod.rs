@@ -5,9 +5,11 @@
 //! request once, and closes what it opened.
 
 mod folder;
+mod fork;
 mod glance;
 mod list;
 mod load;
+mod point;
 mod remove;
 mod replay;
 mod rows;
@@ -21,11 +23,12 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::{Claude, failure};
-use crate::host::{Cx, Fact};
+use crate::host::{Cx, Fact, ForkPoint, Setup};
 use crate::input::{FileArrival, Handle};
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
+use fork::Fork;
 use list::{Listing, Now};
 use load::Load;
 use remove::Removal;
@@ -44,6 +47,7 @@ enum Job {
     List(Listing),
     Remove(Removal),
     Load(Load),
+    Fork(Fork),
 }
 
 impl Stored {
@@ -80,6 +84,25 @@ impl Claude {
         }
     }
 
+    /// `session/fork`.
+    pub(super) fn fork(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        what: (String, Setup, Option<ForkPoint>),
+    ) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        let id = self.stored.id();
+        let owner = FileOwner::Claude(id);
+        let live = self.sessions.values().find(|it| it.id() == what.0);
+        let mode = live.and_then(|it| it.mode()).map(String::from);
+        if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, mode) {
+            self.stored.jobs.insert(id, Job::Fork(fork));
+        }
+    }
+
     /// `session/delete`. What was live has been closed.
     pub(super) fn delete(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, session_id: String) {
         let Some(projects) = self.projects(cx, ticket) else {
@@ -105,6 +128,7 @@ impl Claude {
             Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival),
             Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
             Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
+            Some(Job::Fork(_)) => self.fork_file(cx, id, handle, arrival),
             None => {
                 // It was opened for a job that is over.
                 if let Some(FileArrival::Facts(_)) = arrival {
@@ -121,11 +145,12 @@ impl Claude {
 
     /// The end: nothing is waited for any more.
     pub(super) fn refuse_jobs(&mut self, cx: &mut Cx<'_, '_>) {
-        for (_, job) in core::mem::take(&mut self.stored.jobs) {
+        for (id, job) in core::mem::take(&mut self.stored.jobs) {
             let _over = match job {
                 Job::List(listing) => listing.refuse(cx, failure::closing()),
                 Job::Remove(removal) => removal.refuse(cx, failure::closing()),
                 Job::Load(load) => load.refuse(cx, failure::closing()),
+                Job::Fork(fork) => fork.refuse(cx, FileOwner::Claude(id), failure::closing()),
             };
         }
     }

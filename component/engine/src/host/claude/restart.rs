@@ -1,0 +1,189 @@
+//! A running session whose models are to come from elsewhere: between two turns its process is
+//! replaced by one that goes that way, under the same id (Claude adapter, section 16).
+//!
+//! Invariants: a turn that runs is left to end; what is asked of the session meanwhile waits
+//! for the new process, and is answered if that does not come up.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::modes::BYPASS;
+use super::options::Panel;
+use super::session::{Again, Session, Stage};
+use super::Claude;
+use crate::host::{Command, Cx, Ending, Fact, Outcome, SessionKey, Setup};
+use crate::input::Channel;
+use crate::rpc::Ticket;
+
+/// Nobody waits for the greeting of such a process. No request has this number.
+const NOBODY: Ticket = Ticket::MAX;
+
+/// A process that is being replaced.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Restart {
+    step: Step,
+    /// What was asked of the session, in order.
+    held: Vec<Command>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Step {
+    /// The old one leaves.
+    Leaving {
+        old: Channel,
+        setup: Setup,
+        id: String,
+        resume: bool,
+        mode: Option<String>,
+    },
+    /// The new one greets.
+    Starting(Channel),
+}
+
+impl Claude {
+    /// Sessions that go another way than they should are restarted when they are idle.
+    pub(super) fn restart_all(&mut self, cx: &mut Cx<'_, '_>) {
+        self.astray = true;
+        self.settle_restarts(cx);
+    }
+
+    /// Keeps what is asked of a session whose process is being replaced. Gives back what is
+    /// not to wait.
+    pub(super) fn hold(&mut self, cx: &mut Cx<'_, '_>, command: Command) -> Option<Command> {
+        if self.restarts.is_empty() {
+            return Some(command);
+        }
+        match &command {
+            Command::Start { session, .. }
+            | Command::Steer { session, .. }
+            | Command::Configure { session, .. } => match self.restarts.get_mut(session) {
+                Some(restart) => {
+                    restart.held.push(command);
+                    None
+                }
+                None => Some(command),
+            },
+            Command::Stop { session } => {
+                let key = *session;
+                match self.restarts.get_mut(&key) {
+                    Some(restart) => {
+                        let held = core::mem::take(&mut restart.held);
+                        let rest = cancel_prompts(cx, key, held);
+                        if let Some(restart) = self.restarts.get_mut(&key) {
+                            restart.held = rest;
+                        }
+                        None
+                    }
+                    None => Some(command),
+                }
+            }
+            Command::Close { session, .. } | Command::Load { session, .. } => {
+                let key = *session;
+                if let Some(restart) = self.restarts.remove(&key) {
+                    let rest = cancel_prompts(cx, key, restart.held);
+                    // Settings come to nothing with the process that they were for.
+                    rest.into_iter().for_each(|it| self.command(cx, it));
+                }
+                Some(command)
+            }
+            _ => Some(command),
+        }
+    }
+
+    /// Old processes may be gone, new ones there, turns over.
+    pub(super) fn settle_restarts(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.ending {
+            return;
+        }
+        let keys: Vec<SessionKey> = self.restarts.keys().copied().collect();
+        for key in keys {
+            self.settle_restart(cx, key);
+        }
+        if !self.astray {
+            return;
+        }
+        let mut astray = false;
+        let route = self.environment.route();
+        for (channel, session) in &mut self.sessions {
+            if session.leaves() || session.environment.route() == route {
+                continue;
+            }
+            astray = true;
+            let key = session.key.filter(|_| session.is_idle());
+            if let Some(key) = key.filter(|key| !self.restarts.contains_key(key)) {
+                let step = Step::Leaving {
+                    old: *channel,
+                    setup: session.setup().clone(),
+                    id: session.id().into(),
+                    resume: session.is_stored(),
+                    mode: session.mode().filter(|it| *it != BYPASS).map(String::from),
+                };
+                session.close(cx, None);
+                let held = Vec::new();
+                self.restarts.insert(key, Restart { step, held });
+            }
+        }
+        self.astray = astray;
+    }
+
+    fn settle_restart(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
+        let Some(Restart { step, held }) = self.restarts.remove(&key) else {
+            return;
+        };
+        let step = match step {
+            Step::Leaving {
+                old,
+                setup,
+                id,
+                resume,
+                mode,
+            } if !self.sessions.contains_key(&old) => {
+                let again = Again { id, resume, mode };
+                let (program, environment) = (&self.program, &self.environment);
+                let mut session =
+                    Session::start_again(cx, program, environment, NOBODY, setup, again);
+                session.known_as(key);
+                let channel = session.channel();
+                self.keys.insert(key, channel);
+                self.sessions.insert(channel, session);
+                Step::Starting(channel)
+            }
+            Step::Starting(channel) => {
+                let session = self.sessions.get(&channel);
+                match session.filter(|it| it.stage == Stage::Starting(NOBODY)) {
+                    Some(_) => Step::Starting(channel),
+                    None => {
+                        if let Some(session) = session.filter(|it| it.is_live()) {
+                            let options = session.panel.as_ref().map(Panel::options);
+                            options.map_or((), |it| session.tell(cx, Fact::Options(it)));
+                        }
+                        return held.into_iter().for_each(|it| self.command(cx, it));
+                    }
+                }
+            }
+            step @ Step::Leaving { .. } => step,
+        };
+        self.restarts.insert(key, Restart { step, held });
+    }
+}
+
+/// Settles the prompts among these; gives back the rest.
+fn cancel_prompts(cx: &mut Cx<'_, '_>, key: SessionKey, held: Vec<Command>) -> Vec<Command> {
+    let mut rest = Vec::new();
+    for command in held {
+        match command {
+            Command::Start { turn_id, .. } => {
+                let outcome = Outcome::Ended {
+                    ending: Ending::Cancelled,
+                    spent: None,
+                };
+                let turn_id = &turn_id;
+                let _fine = cx.tell(key, Fact::Settled { turn_id, outcome });
+            }
+            other => rest.push(other),
+        }
+    }
+    rest
+}
