@@ -236,3 +236,7 @@ pub const CLAUDE_TASKS: u64 = 1_024;
 pub const CLAUDE_SIDE_MS: u64 = 30_000;
 /// Bytes that are kept of what it says (decision).
 pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;
+/// Indexes of sessions that are watched at once, as many as other adapters allow.
+pub const CLAUDE_WATCHES: u64 = 128;
+/// Milliseconds between two looks at one (decision): a folder's names and dates are read.
+pub const CLAUDE_LOOK_MS: u64 = 2_000;

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::Setup;
+use super::{IndexQuery, Setup};
 use crate::json::Object;
 
 /// Something that is asked for. Answered with [`super::Fact::Created`] (a fork),
@@ -23,6 +23,40 @@ pub enum Errand {
         setup: Setup,
         /// Up to where; all of it if nowhere.
         point: Option<ForkPoint>,
+    },
+    /// A page of the index of sessions; answered with [`super::Fact::Listed`].
+    Index {
+        /// Those of this folder.
+        cwd: Option<String>,
+        /// Where the page begins.
+        cursor: Option<String>,
+        /// Which ones.
+        query: IndexQuery,
+    },
+    /// Name a session, live or not.
+    Rename {
+        /// The session.
+        session_id: String,
+        /// Its name, on one line.
+        title: String,
+    },
+    /// Put a session into the archive, or take it out again.
+    Archive {
+        /// The session.
+        session_id: String,
+        /// Whether it goes in.
+        archived: bool,
+    },
+    /// Tell from now on what changes in the index of a folder. Answered with
+    /// [`super::Fact::Watched`]; [`super::Fact::Changed`] follows.
+    Watch {
+        /// The folder.
+        cwd: String,
+    },
+    /// Tell it no more.
+    Unwatch {
+        /// As it was answered.
+        watch: String,
     },
     /// Sign in, in one of the ways that the Host offers.
     SignIn {

@@ -4,12 +4,14 @@
 pub mod claude;
 pub mod dialog;
 mod errand;
+mod index;
 pub mod maka;
 mod module;
 
 pub use errand::{
     Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy,
 };
+pub use index::{IndexQuery, IndexRow, Shown, Standing, State};
 pub use module::Module;
 
 use alloc::boxed::Box;
@@ -225,6 +227,14 @@ pub enum Fact<'a> {
     },
     /// Who is signed in, when that has changed.
     SignedIn(Account),
+    /// From now on rows of an index are told when they change.
+    Watched { ticket: Ticket, watch: &'a str },
+    /// Rows of an index that changed, and sessions that are gone.
+    Changed {
+        watch: &'a str,
+        sessions: Vec<ListItem>,
+        removed: Vec<String>,
+    },
     /// A session is deleted.
     Deleted { ticket: Ticket },
     /// The session was let go.
@@ -503,6 +513,8 @@ pub struct ListItem {
     pub title: String,
     /// ISO 8601, UTC, milliseconds; absent when it cannot be written.
     pub updated_at: Option<String>,
+    /// For an index, where one was asked for.
+    pub row: Option<IndexRow>,
 }
 
 /// Hears the facts of a Host.

@@ -6,11 +6,13 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::Object;
 use crate::object;
+use crate::rpc::Ticket;
 
 /// Why we asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +31,8 @@ pub enum Purpose {
     FirstMode(String),
     /// Something that the editor wants to be set.
     Setting,
+    /// The user's name for it, and who waits.
+    Rename { ticket: Ticket, title: String },
     /// The answer changes nothing.
     Nothing,
 }
@@ -52,6 +56,19 @@ impl Control {
     /// Who waits for this answer.
     pub fn answered(&mut self, id: &str) -> Option<Purpose> {
         self.open.remove(id)
+    }
+
+    /// Nobody answers with a name any more: who waited.
+    pub fn forget_renames(&mut self) -> Vec<Ticket> {
+        let mut waiting = Vec::new();
+        self.open.retain(|_, purpose| match purpose {
+            Purpose::Rename { ticket, .. } => {
+                waiting.push(*ticket);
+                false
+            }
+            _ => true,
+        });
+        waiting
     }
 
     /// Nobody waits for answers of this kind any more.

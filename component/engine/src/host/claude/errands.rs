@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use super::account;
 use super::environment::Environment;
 use super::route::{self, Route};
+use super::stored::Change;
 use super::{Claude, failure};
 use crate::host::{Cx, Errand, Fact, Failure, Gateway, SignIn, SignInBy};
 use crate::rpc::Ticket;
@@ -69,6 +70,25 @@ impl Claude {
                 setup,
                 point,
             } => self.fork(cx, ticket, (session_id, setup, point)),
+            Errand::Index { cwd, cursor, query } => {
+                self.list(cx, ticket, (cwd, cursor.as_deref(), Some(query)));
+            }
+            Errand::Rename { session_id, title } => {
+                let live = self.sessions.values_mut();
+                match live.filter(|it| it.is_live()).find(|it| it.id() == session_id) {
+                    Some(session) => session.rename(cx, ticket, title),
+                    None => self.edit(cx, ticket, (session_id, Change::Name(title))),
+                }
+            }
+            Errand::Archive {
+                session_id,
+                archived,
+            } => self.edit(cx, ticket, (session_id, Change::Archived(archived))),
+            Errand::Watch { cwd } => self.watch(cx, ticket, cwd),
+            Errand::Unwatch { watch } => {
+                self.unwatch(cx, &watch);
+                cx.answer(Fact::Done { ticket });
+            }
             Errand::SignIn { method, gateway } => {
                 let done = self.sign_in(cx, &method, gateway);
                 done_or_not(cx, ticket, done);

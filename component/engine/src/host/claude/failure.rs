@@ -235,6 +235,14 @@ pub fn sign_out(said: &str) -> Failure {
     )
 }
 
+/// More is watched than can be.
+pub fn too_many_watches() -> Failure {
+    params(
+        "Too many session lists are watched. Unsubscribe from some first.".into(),
+        object! { "reason": "too_many_subscriptions" },
+    )
+}
+
 /// Part of a provider that is not known.
 pub fn provider(field: &str, value: &str) -> Failure {
     params(

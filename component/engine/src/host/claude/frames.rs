@@ -437,6 +437,10 @@ impl Session {
                     self.named(cx, &title);
                 }
             }
+            Purpose::Rename { ticket, title } => {
+                let error = response.error.as_deref().unwrap_or("it gave no reason");
+                self.renamed(cx, ticket, &title, failed.then_some(error));
+            }
             Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
     }

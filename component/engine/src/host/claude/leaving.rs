@@ -69,6 +69,7 @@ impl Session {
         };
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
         self.withdraw_all(cx);
+        self.drop_renames(cx);
         self.drop_settings(cx, &failure::ended());
     }
 
@@ -101,7 +102,7 @@ impl Session {
             }
             Due::Setting(_) => self.setting_due(cx),
             // No session's.
-            Due::Side(_) => {}
+            Due::Side(_) | Due::Look(_) => {}
             Due::Gone(_) => {
                 self.timer = None;
                 if self.stage == Stage::Live && self.exit.is_some() && self.paused {
@@ -157,6 +158,7 @@ impl Session {
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         self.withdraw_all(cx);
+        self.drop_renames(cx);
         self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {
             cx.core.disarm(timer);

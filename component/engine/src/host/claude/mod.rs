@@ -37,6 +37,7 @@ mod session;
 mod settings;
 mod side;
 mod spawn;
+mod standing;
 mod steering;
 mod stored;
 mod text;
@@ -92,6 +93,8 @@ pub enum Due {
     Gone(Channel),
     /// A process beside the sessions is done.
     Side(Channel),
+    /// A watched index is looked at.
+    Look(String),
 }
 
 /// The module.
@@ -202,7 +205,7 @@ impl Claude {
                 ticket,
                 cwd,
                 cursor,
-            } => self.list(cx, ticket, cwd, cursor.as_deref()),
+            } => self.list(cx, ticket, (cwd, cursor.as_deref(), None)),
             Command::Load {
                 session,
                 session_id,
@@ -237,15 +240,17 @@ impl Claude {
 
     /// A timer is due.
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
-        let (Due::Greeting(channel)
-        | Due::Backstop { channel, .. }
-        | Due::Setting(channel)
-        | Due::Side(channel)
-        | Due::Gone(channel)) = &due;
-        if matches!(due, Due::Side(_)) {
-            self.side_over(cx, *channel);
-        } else if let Some(session) = self.sessions.get_mut(channel) {
-            session.due(cx, due);
+        match due {
+            Due::Look(watch) => self.look(cx, watch),
+            Due::Side(channel) => self.side_over(cx, channel),
+            Due::Greeting(channel)
+            | Due::Backstop { channel, .. }
+            | Due::Setting(channel)
+            | Due::Gone(channel) => {
+                if let Some(session) = self.sessions.get_mut(&channel) {
+                    session.due(cx, due);
+                }
+            }
         }
         self.sweep(cx);
     }
@@ -255,6 +260,7 @@ impl Claude {
         self.ending = true;
         self.refuse_jobs(cx);
         self.end_sides(cx);
+        self.end_watches(cx);
         for session in self.sessions.values_mut() {
             session.kill(cx);
         }
@@ -271,6 +277,7 @@ impl Claude {
         self.ending = true;
         self.refuse_jobs(cx);
         self.end_sides(cx);
+        self.end_watches(cx);
         for session in self.sessions.values_mut() {
             session.close(cx, None);
         }

@@ -104,17 +104,18 @@ impl Claude {
         if !self.astray {
             return;
         }
-        let mut astray = false;
         let route = self.environment.route();
-        for (channel, session) in &mut self.sessions {
-            if session.leaves() || session.environment.route() == route {
-                continue;
-            }
-            astray = true;
-            let key = session.key.filter(|_| session.is_idle());
-            if let Some(key) = key.filter(|key| !self.restarts.contains_key(key)) {
+        let others = self.sessions.iter();
+        let others = others.filter(|(_, it)| !it.leaves() && it.environment.route() != route);
+        let others: Vec<Channel> = others.map(|(channel, _)| *channel).collect();
+        self.astray = !others.is_empty();
+        for channel in others {
+            let key = self.sessions.get(&channel).and_then(|it| it.key);
+            let key = key.filter(|key| !self.is_loading(*key) && !self.restarts.contains_key(key));
+            let session = self.sessions.get_mut(&channel);
+            if let (Some(key), Some(session)) = (key, session.filter(|it| it.is_idle())) {
                 let step = Step::Leaving {
-                    old: *channel,
+                    old: channel,
                     setup: session.setup().clone(),
                     id: session.id().into(),
                     resume: session.is_stored(),
@@ -125,7 +126,6 @@ impl Claude {
                 self.restarts.insert(key, Restart { step, held });
             }
         }
-        self.astray = astray;
     }
 
     fn settle_restart(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {
@@ -156,8 +156,9 @@ impl Claude {
                     Some(_) => Step::Starting(channel),
                     None => {
                         if let Some(session) = session.filter(|it| it.is_live()) {
-                            let options = session.panel.as_ref().map(Panel::options);
-                            options.map_or((), |it| session.tell(cx, Fact::Options(it)));
+                            if let Some(options) = session.panel.as_ref().map(Panel::options) {
+                                session.tell(cx, Fact::Options(options));
+                            }
                         }
                         return held.into_iter().for_each(|it| self.command(cx, it));
                     }

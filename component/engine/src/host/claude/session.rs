@@ -21,6 +21,7 @@ use super::environment::Environment;
 use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
+use super::standing::Remembered;
 use super::text::Texts;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
@@ -82,6 +83,8 @@ pub struct Session {
     titled: bool,
     /// Where it works, and with what.
     setup: Setup,
+    /// For an index of sessions.
+    pub(super) remembered: Remembered,
     /// Something was said in it before.
     stored: bool,
     /// It was stored: a load tells when it is there.
@@ -225,6 +228,7 @@ impl Session {
             backstops: BTreeMap::new(),
             titled: false,
             setup,
+            remembered: Remembered::default(),
             stored: resume,
             again: true,
             before: mode,
@@ -472,6 +476,7 @@ impl Session {
         // A call that has no result by now gets none; a stream that broke off leaves such.
         if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
+            self.remembered.ended(cx.core.now.wall);
         }
         for Settled { uuid, how } in settled {
             if let Some(timer) = self.backstops.remove(&uuid) {

@@ -317,6 +317,12 @@ impl Claude {
         self.stored.jobs.insert(job, Job::Load(load));
     }
 
+    /// Whether a load of this session is under way.
+    pub(in super::super) fn is_loading(&self, key: SessionKey) -> bool {
+        let of = |job: &Job| matches!(job, Job::Load(load) if load.key == key);
+        self.stored.jobs.values().any(of)
+    }
+
     /// Nobody waits for the load of this session any more. A process that was started for it
     /// alone ends.
     pub(in super::super) fn abandon(&mut self, cx: &mut Cx<'_, '_>, key: SessionKey) {

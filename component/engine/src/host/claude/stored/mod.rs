@@ -4,6 +4,7 @@
 //! routes; each request is a job with a file of its own. Invariant: every job answers its
 //! request once, and closes what it opened.
 
+mod edit;
 mod folder;
 mod fork;
 mod glance;
@@ -14,6 +15,7 @@ mod remove;
 mod replay;
 mod rows;
 mod tell;
+mod watch;
 mod words;
 
 use alloc::collections::BTreeMap;
@@ -23,15 +25,18 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::{Claude, failure};
-use crate::host::{Cx, Fact, ForkPoint, Setup};
+use crate::host::{Cx, Fact, ForkPoint, IndexQuery, Setup};
 use crate::input::{FileArrival, Handle};
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
+pub use edit::Change;
+use edit::Edit;
 use fork::Fork;
-use list::{Listing, Now};
+use list::{Listing, Now, To};
 use load::Load;
 use remove::Removal;
+use watch::Watch;
 
 /// What is under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -40,6 +45,8 @@ pub struct Stored {
     projects: Option<String>,
     next: u64,
     jobs: BTreeMap<u64, Job>,
+    /// Indexes that are watched.
+    watches: BTreeMap<String, Watch>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,6 +55,9 @@ enum Job {
     Remove(Removal),
     Load(Load),
     Fork(Fork),
+    Edit(Edit),
+    /// A watched index is looked at.
+    Look(String),
 }
 
 impl Stored {
@@ -66,20 +76,20 @@ impl Stored {
 }
 
 impl Claude {
-    /// `session/list`.
+    /// `session/list`, of an index with a query.
     pub(super) fn list(
         &mut self,
         cx: &mut Cx<'_, '_>,
         ticket: Ticket,
-        cwd: Option<String>,
-        cursor: Option<&str>,
+        what: (Option<String>, Option<&str>, Option<IndexQuery>),
     ) {
         let Some(projects) = self.projects(cx, ticket) else {
             return;
         };
         let id = self.stored.id();
         let owner = FileOwner::Claude(id);
-        if let Some(listing) = Listing::begin(cx, owner, projects, ticket, cwd, cursor) {
+        let to = To::Ticket(ticket);
+        if let Some(listing) = Listing::begin(cx, owner, projects, to, what) {
             self.stored.jobs.insert(id, Job::List(listing));
         }
     }
@@ -100,6 +110,18 @@ impl Claude {
         let mode = live.and_then(|it| it.mode()).map(String::from);
         if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, mode) {
             self.stored.jobs.insert(id, Job::Fork(fork));
+        }
+    }
+
+    /// `_session/rename` of one that is not live, `_session/archive`, `_session/unarchive`.
+    pub(super) fn edit(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, what: (String, Change)) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        let id = self.stored.id();
+        let owner = FileOwner::Claude(id);
+        if let Some(edit) = Edit::begin(cx, owner, projects, ticket, what) {
+            self.stored.jobs.insert(id, Job::Edit(edit));
         }
     }
 
@@ -124,9 +146,18 @@ impl Claude {
         arrival: Option<FileArrival>,
     ) {
         let owner = FileOwner::Claude(id);
+        let sessions = &self.sessions;
+        let standings = |id: &str| sessions.values().find(|it| it.id() == id)?.standing();
         let now = match self.stored.jobs.get_mut(&id) {
-            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival),
+            Some(Job::List(listing)) => {
+                listing.arrival(cx, owner, handle, arrival, &standings)
+            }
+            Some(Job::Look(watch)) => {
+                let watch = watch.clone();
+                self.looked(cx, &watch, arrival)
+            }
             Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
+            Some(Job::Edit(edit)) => edit.arrival(cx, owner, arrival),
             Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
             Some(Job::Fork(_)) => self.fork_file(cx, id, handle, arrival),
             None => {
@@ -150,6 +181,8 @@ impl Claude {
                 Job::List(listing) => listing.refuse(cx, failure::closing()),
                 Job::Remove(removal) => removal.refuse(cx, failure::closing()),
                 Job::Load(load) => load.refuse(cx, failure::closing()),
+                Job::Look(_) => Now::Over,
+                Job::Edit(edit) => edit.refuse(cx, failure::closing()),
                 Job::Fork(fork) => fork.refuse(cx, FileOwner::Claude(id), failure::closing()),
             };
         }
