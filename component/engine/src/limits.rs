@@ -28,6 +28,14 @@ pub const SNIFFED: u64 = 1_024;
 /// Bytes of one read of a file, the contract's limit.
 pub const FILE_READ: u64 = 64 << 10;
 
+/// Characters of a client's name for its question which files a prompt changes (AIR).
+pub const REPORT_REQUEST: u64 = 128;
+/// Bytes of a text that is shown as a patch; a longer one is shown as it is (AIR, diff patch).
+pub const PATCHED_TEXT: u64 = 1 << 20;
+/// Pairs of lines that are compared for a patch; past that all lines are replaced. 4 bytes
+/// each, for as long as it takes.
+pub const PATCH_CELLS: u64 = 1 << 20;
+
 /// Bytes of one line of Claude Code; a longer one is skipped, and said.
 pub const CLAUDE_LINE: u64 = 32 << 20;
 /// Milliseconds until a new process has to greet: a first start unpacks and signs in.
@@ -39,6 +47,16 @@ pub const CLAUDE_BACKSTOP_MS: u64 = 30_000;
 pub const CLAUDE_LEAVING_MS: u64 = 2_000;
 /// Bytes of what a process says on stderr that are kept for a failure's sentence.
 pub const CLAUDE_DIAGNOSTIC: u64 = 2 << 10;
+/// Milliseconds that a prompt's answer waits for the list of its files (AIR, section 17).
+pub const CLAUDE_FILE_REPORT_MS: u64 = 2_000;
+/// Paths of such a list.
+pub const CLAUDE_FILE_REPORT_PATHS: u64 = 1_024;
+/// Characters (UTF-16 units) of one.
+pub const CLAUDE_FILE_REPORT_PATH: u64 = 4_096;
+/// Bytes of all of them; the rest of the report is small.
+pub const CLAUDE_FILE_REPORT: u64 = (256 << 10) - 1_024;
+/// Names of such lists that are remembered, so that none is made twice (decision).
+pub const CLAUDE_FILE_REPORTS: u64 = 256;
 /// Characters of a prompt from which a title is made.
 pub const CLAUDE_TITLE_CONTEXT: u64 = 1_000;
 /// Milliseconds until a setting that the process does not answer has failed (decision).
@@ -240,3 +258,5 @@ pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;
 pub const CLAUDE_WATCHES: u64 = 128;
 /// Milliseconds between two looks at one (decision): a folder's names and dates are read.
 pub const CLAUDE_LOOK_MS: u64 = 2_000;
+/// Rows of a page of the index of sessions, if an editor says nothing, and at most.
+pub const INDEX_PAGE: (u64, u64) = (50, 100);

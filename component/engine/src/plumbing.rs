@@ -51,6 +51,8 @@ pub enum FileOwner {
     Parcel(u64),
     /// A job of the Claude module.
     Claude(u64),
+    /// A session of the Claude module that shows a change before it is made.
+    Preview(Channel, u64),
 }
 
 impl From<maka::Due> for Due {

@@ -54,6 +54,7 @@ fn given_a_command_that_runs_on_when_it_ends_then_its_terminal_ends_once_and_lat
         cwd: CWD.into(),
         terminals: true,
         terminal_deltas: true,
+        ..Setting::default()
     });
     let (content, structured) = (raw(r#""Runs as b1""#), raw(r#"{"backgroundTaskId":"b1"}"#));
     let ended = Ended {

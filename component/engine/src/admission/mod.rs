@@ -27,6 +27,9 @@ pub struct Content {
     /// The editor's blocks as they are, for a Host that wants them so; then the rest is empty.
     #[serde(default)]
     pub blocks: Vec<Block>,
+    /// The editor's name for its question which files change, if it asks.
+    #[serde(default)]
+    pub report: Option<String>,
 }
 
 /// A part of what the user says.

@@ -17,9 +17,10 @@ use crate::config::Agent;
 use crate::effect::Level;
 pub use crate::host::Client;
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
+use crate::host::more::{More, Record};
 use crate::host::{
-    Account, Errand, Habits, ListPage, PlanEntry, Provider, SessionKey, Setup, SignIn, Skill,
-    Spent, Usage,
+    Account, Errand, Extras, Habits, ListItem, ListPage, PlanEntry, Provider, SessionKey, Setup, SignIn,
+    Skill, Spent, Usage,
 };
 use crate::json::Object;
 use crate::limits;
@@ -60,6 +61,11 @@ pub enum Ask {
     },
     /// What is no session's business alone.
     Errand(Errand),
+    /// `_session/goal`: what is said to the agent to set a goal, or to take it back.
+    Goal {
+        session_id: String,
+        content: Content,
+    },
     /// `session/close`.
     Close { session_id: String },
     /// `session/delete`.
@@ -189,8 +195,12 @@ impl Editor {
                 format!("the editor asked for ACP v{requested}"),
             );
         }
-        let sign_ins = v1::errands::sign_ins(&self.sign_ins, &self.client, agent);
-        let result = v1::answers::initialize(agent, self.habits, &self.extension, &sign_ins);
+        if !self.habits.extras {
+            self.client.extras = Extras::default();
+        }
+        let ways = v1::errands::sign_ins(&self.sign_ins, &self.client, agent);
+        let (habits, client) = (self.habits, self.client);
+        let result = v1::answers::initialize(agent, habits, &self.extension, client, &ways);
         self.answer(core, ticket, &result);
     }
 
@@ -203,20 +213,20 @@ impl Editor {
         options: Option<&Options>,
         about: Option<Object>,
     ) {
-        let switches = self.client.switches;
-        let result = v1::answers::created(session_id, options, switches, about);
+        let result = v1::answers::created(session_id, options, self.client, about);
         self.answer(core, ticket, &result);
     }
 
     /// Answers `session/load` and `session/resume`.
     pub fn loaded(&mut self, core: &mut Core<'_>, ticket: Ticket, options: Option<&Options>) {
-        let result = v1::answers::loaded(options, self.client.switches);
+        let result = v1::answers::loaded(options, self.client);
         self.answer(core, ticket, &result);
     }
 
     /// Answers `session/list`.
     pub fn listed(&mut self, core: &mut Core<'_>, ticket: Ticket, page: &ListPage) {
-        self.answer(core, ticket, &v1::answers::listed(page));
+        let indexed = self.client.extras.index;
+        self.answer(core, ticket, &v1::answers::listed(page, indexed));
     }
 
     /// Answers `session/prompt`.
@@ -245,6 +255,24 @@ impl Editor {
         self.answer(core, ticket, &v1::errands::providers(providers));
     }
 
+    /// Answers `_session/list/subscribe`.
+    pub fn watched(&mut self, core: &mut Core<'_>, ticket: Ticket, watch: &str) {
+        self.answer(core, ticket, &v1::index::watched(watch));
+    }
+
+    /// Tells rows of the index that changed.
+    pub fn changed(
+        &mut self,
+        core: &mut Core<'_>,
+        watch: &str,
+        sessions: &[ListItem],
+        removed: &[String],
+    ) {
+        self.send(core, |out| {
+            v1::index::changed(watch, sessions, removed, out);
+        });
+    }
+
     /// Tells who is signed in.
     pub fn signed_in(&mut self, core: &mut Core<'_>, account: &Account) {
         self.send(core, |out| v1::errands::signed_in(account, out));
@@ -258,7 +286,7 @@ impl Editor {
     /// Answers `session/set_config_option` or `session/set_mode`.
     pub fn configured(&mut self, core: &mut Core<'_>, ticket: Ticket, by: By, options: &Options) {
         let result = match by {
-            By::Option => v1::options::set(options, self.client.switches),
+            By::Option => v1::options::set(options, self.client),
             By::Mode => v1::answers::empty(),
         };
         self.answer(core, ticket, &result);
@@ -266,9 +294,9 @@ impl Editor {
 
     /// Tells a session's options.
     pub fn options(&mut self, core: &mut Core<'_>, session_id: &str, options: &Options) {
-        let switches = self.client.switches;
+        let client = self.client;
         self.send(core, |out| {
-            v1::options::changed(session_id, options, switches, out)
+            v1::options::changed(session_id, options, client, out);
         });
     }
 
@@ -294,6 +322,24 @@ impl Editor {
         self.sent += core.acp(|out| v1::encode::update(session_id, &self.extension, update, out));
     }
 
+    /// Shows what only some editors are shown.
+    pub fn more(&mut self, core: &mut Core<'_>, session_id: &str, more: &More) {
+        let extras = self.client.extras;
+        self.send(core, |out| v1::more::update(session_id, more, extras, out));
+    }
+
+    /// Answers `session/prompt`: it ended, and this went wrong.
+    pub fn ended_with(
+        &mut self,
+        core: &mut Core<'_>,
+        ticket: Ticket,
+        reason: StopReason,
+        spent: Option<&Spent>,
+        record: &Record,
+    ) {
+        self.answer(core, ticket, &v1::answers::recorded(reason, spent, record));
+    }
+
     /// Tells the steps of the work.
     pub fn plan(&mut self, core: &mut Core<'_>, session_id: &str, entries: &[PlanEntry]) {
         self.send(core, |out| v1::answers::plan(session_id, entries, out));
@@ -306,7 +352,10 @@ impl Editor {
 
     /// Tells what a prompt may begin with.
     pub fn commands(&mut self, core: &mut Core<'_>, session_id: &str, skills: &[Skill]) {
-        self.send(core, |out| v1::answers::commands(session_id, skills, out));
+        let extras = self.client.extras;
+        self.send(core, |out| {
+            v1::answers::commands(session_id, skills, extras, out);
+        });
     }
 
     /// Tells a session's name and date.
@@ -344,7 +393,7 @@ impl Editor {
         };
         let number = self.outbound.ask(Open { waiter, asked });
         self.send(core, |out| {
-            v1::questions::ask(number, session_id, dialog, &option_ids, out)
+            v1::questions::ask(number, session_id, dialog, &option_ids, out);
         });
         number
     }
@@ -399,7 +448,8 @@ impl Editor {
                 "The connection is already initialized.",
             ));
         }
-        v1::decode::request(method, params, self.habits)
+        let index = v1::index::request(method, params, self.client.extras);
+        index.unwrap_or_else(|| v1::decode::request(method, params, self.habits))
     }
 
     /// Reads a notification; those that mean nothing here are `None`.

@@ -32,6 +32,22 @@ pub struct Dialog {
     /// The card as the question shows it, where the Host keeps it itself.
     #[serde(default)]
     pub card: Option<Box<Report>>,
+    /// What editors show of it that agreed on more than ACP.
+    #[serde(default)]
+    pub more: Option<Box<Besides>>,
+}
+
+/// What ACP has no words for in a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Besides {
+    /// Above a question with choices.
+    pub title: Option<String>,
+    /// Why it is asked.
+    pub why: Option<String>,
+    /// Whether a key that was meant for something else must not be a yes.
+    pub default_to_no: bool,
+    /// Fields of a form for the user's own answer, each with the field that it belongs to.
+    pub own_answers: Vec<(String, String)>,
 }
 
 /// What is asked.

@@ -7,6 +7,7 @@ mod errand;
 mod index;
 pub mod maka;
 mod module;
+pub mod more;
 
 pub use errand::{
     Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy,
@@ -29,6 +30,7 @@ use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
 use dialog::{Dialog, Means, Reply};
+use more::{More, Record};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -205,6 +207,8 @@ pub enum Fact<'a> {
     },
     /// Something about the running turn that people want to know while they wait.
     Noticed { text: String },
+    /// What only some editors are shown.
+    More(More),
     /// The session's name or date changed.
     Titled {
         title: String,
@@ -266,6 +270,9 @@ pub struct Habits {
     pub terse: bool,
     /// It does the errands of [`Errand`].
     pub errands: bool,
+    /// It tells what an editor can be told beyond ACP ([`Extras`]).
+    #[serde(default)]
+    pub extras: bool,
 }
 
 /// Where a session is to work, and with what.
@@ -279,6 +286,9 @@ pub struct Setup {
     pub servers: Vec<McpServer>,
     /// What the editor shows.
     pub client: Client,
+    /// The user's own instructions for the model, from an editor that agreed on more than ACP.
+    #[serde(default)]
+    pub custom: Option<String>,
 }
 
 /// What an editor can do besides what every editor can.
@@ -301,6 +311,60 @@ pub struct Client {
     pub gateways: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
     pub terminal_deltas: bool,
+    /// It shows notices (`session.notices`).
+    #[serde(default)]
+    pub notices: bool,
+    /// It shows that a context is made smaller (`session.compaction`).
+    #[serde(default)]
+    pub compactions: bool,
+    /// It shows plans as documents (`plan`).
+    #[serde(default)]
+    pub plans: bool,
+    /// It shows child sessions (`subagents`).
+    #[serde(default)]
+    pub subagents: bool,
+    /// It shows all that subagents say (`_meta["subagent-transcript"]`).
+    #[serde(default)]
+    pub transcripts: bool,
+    /// What it and we agreed on beyond ACP.
+    #[serde(default)]
+    pub extras: Extras,
+}
+
+/// What an editor and we agreed on beyond ACP. All of it is off, unless `on`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Extras {
+    /// Anything at all: it is told what changed and nothing twice, and gets what has no
+    /// words in ACP.
+    pub on: bool,
+    /// It shows changes of files as patches.
+    pub patches: bool,
+    /// It shows what a tool is called with by itself: no copy of that stands on the card.
+    pub shows_input: bool,
+    /// It shows failures of a session as records.
+    pub failures: bool,
+    /// It marks the recommended value of an option: no row stands for that.
+    pub recommended: bool,
+    /// It shows work in the background.
+    pub tasks: bool,
+    /// It asks which files a prompt changed.
+    pub file_reports: bool,
+    /// It shows subagents as sessions.
+    pub children: bool,
+    /// It opens the file of a plan by itself.
+    pub plan_files: bool,
+    /// It gives instructions of the user's.
+    pub instructions: bool,
+    /// A prompt is over though subagents run on in the background.
+    pub background: bool,
+    /// It wants to know where the past ends.
+    pub replay_end: bool,
+    /// It keeps an index of sessions.
+    pub index: bool,
+    /// It asks about many sessions at once.
+    pub batches: bool,
 }
 
 /// An MCP server that the editor wants.
@@ -410,6 +474,13 @@ pub enum Outcome {
         /// What it took, where the Host says.
         spent: Option<Spent>,
     },
+    /// It failed, and the editor keeps failures as records.
+    Recorded {
+        /// The failure.
+        record: Record,
+        /// What it took, where the Host says.
+        spent: Option<Spent>,
+    },
     /// By itself, and everything stored was read.
     Completed,
     /// The Host says that it failed.
@@ -491,6 +562,10 @@ pub struct Skill {
     pub description: String,
     /// What may stand behind it, where something may.
     pub hint: Option<String>,
+    /// Whether it teaches the model something, rather than doing it.
+    pub teaches: bool,
+    /// The file that it is written in, where it has one of its own.
+    pub path: Option<String>,
 }
 
 /// One page of sessions.

@@ -64,6 +64,9 @@ impl Module {
             (Module::Claude(claude), FileOwner::Claude(job)) => {
                 claude.file(cx, job, handle, arrival);
             }
+            (Module::Claude(claude), FileOwner::Preview(channel, number)) => {
+                claude.preview_file(cx, channel, number, handle, arrival);
+            }
             _ => {}
         }
     }

@@ -32,6 +32,19 @@ impl Object {
         self.fields.is_empty()
     }
 
+    /// A field that is an object itself.
+    pub fn object(&self, name: &str) -> Option<Object> {
+        let (_, value) = self.fields.iter().find(|(known, _)| known == name)?;
+        serde_json::from_str(value.get()).ok()
+    }
+
+    /// Its fields, in their order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), &**value))
+    }
+
     /// Sets a field; a new one comes last.
     pub fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
         // Texts, numbers, lists and objects: serialising them cannot fail.

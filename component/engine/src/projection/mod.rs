@@ -14,6 +14,7 @@ mod buffer;
 mod fact;
 mod live;
 mod message;
+pub mod patch;
 pub mod path;
 mod report;
 mod tool;
@@ -22,7 +23,7 @@ pub mod utf16;
 
 pub use ask::{AskStatus, Asking};
 pub use fact::{Call, Change, Details, End, Outcome, Place, Stream, ToolFact, ToolKind};
-pub use report::{Report, Shown};
+pub use report::{Compacted, Hint, Report, Shown};
 pub use update::{Facts, LiveOutput, Meta, NewestOutput, Piece, Status, Steps, ToolCard, Update};
 
 use alloc::borrow::ToOwned;

@@ -23,8 +23,7 @@ impl Sessions {
             Ask::New { setup } => match self.unfit(&setup) {
                 Some(error) => self.editor.refuse(core, ticket, &error),
                 None => {
-                    let client = self.editor.client;
-                    let setup = Setup { client, ..setup };
+                    let setup = self.set_up(setup);
                     self.commands.push_back(Command::Create { ticket, setup });
                 }
             },
@@ -35,11 +34,11 @@ impl Sessions {
             } => match self.unfit(&setup) {
                 Some(error) => self.editor.refuse(core, ticket, &error),
                 None => {
-                    let client = self.editor.client;
+                    let setup = self.set_up(setup);
                     let load = Load {
                         ticket,
                         session_id,
-                        setup: Setup { client, ..setup },
+                        setup,
                         replay,
                         key: None,
                     };
@@ -73,6 +72,15 @@ impl Sessions {
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
             },
             Ask::Errand(errand) => self.errand(core, ticket, errand),
+            Ask::Goal {
+                session_id,
+                content,
+            } => match self.owned.get(&session_id).copied() {
+                Some(key) => self.set_goal(core, key, ticket, content),
+                None => self
+                    .editor
+                    .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
+            },
             Ask::Close { session_id } => {
                 let making = self.close_loads(core, &session_id);
                 match self.owned.remove(&session_id).or(making) {

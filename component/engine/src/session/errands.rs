@@ -2,7 +2,9 @@
 //!
 //! Invariant: a session that a fork makes is unfit or fit as a new one would be.
 
-use crate::host::{Account, Command, Errand, Setup};
+use alloc::string::String;
+
+use crate::host::{Account, Command, Errand};
 use crate::plumbing::Core;
 use crate::rpc::{RpcError, Ticket};
 
@@ -23,15 +25,38 @@ impl Sessions {
                 if let Some(error) = self.unfit(&setup) {
                     return self.editor.refuse(core, ticket, &error);
                 }
-                let client = self.editor.client;
-                let setup = Setup { client, ..setup };
+                let setup = self.set_up(setup);
                 Errand::Fork {
                     session_id,
                     setup,
                     point,
                 }
             }
+            // What goes into the archive is at rest.
+            Errand::Archive {
+                session_id,
+                archived: true,
+            } => {
+                let making = self.close_loads(core, &session_id);
+                match self.owned.remove(&session_id).or(making) {
+                    Some(key) => {
+                        self.archiving.insert(ticket, session_id);
+                        self.close(core, key, ticket);
+                    }
+                    None => self.archive(ticket, session_id),
+                }
+                return;
+            }
             other => other,
+        };
+        self.commands.push_back(Command::Errand { ticket, errand });
+    }
+
+    /// The session is closed, or was not open.
+    pub(super) fn archive(&mut self, ticket: Ticket, session_id: String) {
+        let errand = Errand::Archive {
+            session_id,
+            archived: true,
         };
         self.commands.push_back(Command::Errand { ticket, errand });
     }

@@ -118,6 +118,7 @@ impl Listener for Sessions {
                 }
             }
             Fact::Noticed { text } => self.noticed(core, session, &text),
+            Fact::More(more) => self.more(core, session, &more),
             Fact::Titled { title, updated_at } => {
                 if let Some(key) = session {
                     self.titled(core, key, title, updated_at.as_deref());
@@ -176,6 +177,16 @@ impl Listener for Sessions {
             Fact::Providers { ticket, providers } => {
                 self.editor.providers(core, ticket, &providers);
             }
+            Fact::Watched { ticket, watch } => self.editor.watched(core, ticket, watch),
+            Fact::Changed {
+                watch,
+                sessions,
+                removed,
+            } => {
+                if !self.ending {
+                    self.editor.changed(core, watch, &sessions, &removed);
+                }
+            }
             Fact::SignedIn(account) => self.signed_in(core, account),
             Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
@@ -195,6 +206,7 @@ impl Listener for Sessions {
             }
             Fact::Refused { ticket, failure } => {
                 self.steers.remove(&ticket);
+                self.goals.remove(&ticket);
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
@@ -263,7 +275,7 @@ impl Sessions {
     }
 
     /// The session, if the editor still wants to see something of it.
-    fn shown_session(&self, key: Option<SessionKey>) -> Option<&Session> {
+    pub(super) fn shown_session(&self, key: Option<SessionKey>) -> Option<&Session> {
         let session = self.open.get(&key?)?;
         (self.shows(session) && !self.ending).then_some(session)
     }
@@ -296,7 +308,9 @@ impl Sessions {
         };
         let end = match &outcome {
             Outcome::Completed | Outcome::Ended { .. } => End::Completed,
-            Outcome::Failed { .. } | Outcome::Broken { .. } => End::Failed,
+            Outcome::Failed { .. } | Outcome::Broken { .. } | Outcome::Recorded { .. } => {
+                End::Failed
+            }
             Outcome::Aborted { .. } | Outcome::Stopped => End::Cancelled,
         };
         let showing = !session.closing() && !self.ending;
@@ -326,12 +340,16 @@ impl Sessions {
 
     fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket, failure: Option<&host::Failure>) {
         let deleting = self.deleting.remove(&ticket);
+        let archiving = self.archiving.remove(&ticket);
         match (failure, deleting) {
             (Some(failure), _) => self.editor.refuse(core, ticket, &refusal(failure)),
             (None, Some(session_id)) => self
                 .commands
                 .push_back(Command::Delete { ticket, session_id }),
-            (None, None) => self.editor.closed(core, ticket),
+            (None, None) => match archiving {
+                Some(session_id) => self.archive(ticket, session_id),
+                None => self.editor.closed(core, ticket),
+            },
         }
     }
 
@@ -357,6 +375,9 @@ impl Sessions {
                 self.fail(core, key, ticket, &error);
             }
             Outcome::Broken { failure } => self.fail(core, key, ticket, &refusal(&failure)),
+            Outcome::Recorded { record, spent } => {
+                self.fail_recorded(core, key, ticket, record, spent.as_ref());
+            }
         }
     }
 

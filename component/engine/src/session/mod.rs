@@ -12,12 +12,13 @@ mod errands;
 mod facts;
 mod given;
 mod load;
+mod more;
 pub mod options;
 mod past;
 mod prompt;
 mod steering;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -52,8 +53,12 @@ pub struct Sessions {
     steers: BTreeMap<Ticket, WhenIdle>,
     /// Who is signed in, as the editor was told.
     account: Option<Account>,
+    /// Those of them that set a goal.
+    goals: BTreeSet<Ticket>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
+    /// Those that wait for one to be closed before it goes into the archive.
+    archiving: BTreeMap<Ticket, String>,
     ending: bool,
 }
 

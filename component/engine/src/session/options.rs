@@ -40,6 +40,18 @@ pub struct Choice {
     /// Whether the values are [`ON`] and [`OFF`], so that an editor can show a switch.
     #[serde(default)]
     pub switch: bool,
+    /// What editors show of it that agreed on more than ACP.
+    #[serde(default)]
+    pub marks: Marks,
+}
+
+/// What ACP has no words for in an option.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    /// The value that is best for most.
+    pub recommended: Option<String>,
+    /// What values come to, by their ids, in words that editors know.
+    pub kinds: Vec<(String, String)>,
 }
 
 /// The value of a switch that is on.

@@ -49,6 +49,14 @@ impl Sessions {
     /// The Host has it.
     pub(super) fn steered(&mut self, core: &mut Core<'_>, ticket: Ticket, steered: Steered) {
         self.steers.remove(&ticket);
+        self.answer_steer(core, ticket, steered);
+    }
+
+    /// A goal is set in the same way, and is answered in its own.
+    fn answer_steer(&mut self, core: &mut Core<'_>, ticket: Ticket, steered: Steered) {
+        if self.goals.remove(&ticket) {
+            return self.editor.closed(core, ticket);
+        }
         self.editor.steered(core, ticket, steered);
     }
 
@@ -82,9 +90,9 @@ impl Sessions {
         idle: WhenIdle,
     ) {
         match idle {
-            WhenIdle::SaySo => self.editor.steered(core, ticket, Steered::NoTurn),
+            WhenIdle::SaySo => self.answer_steer(core, ticket, Steered::NoTurn),
             WhenIdle::StartTurn => {
-                self.editor.steered(core, ticket, Steered::NewTurn);
+                self.answer_steer(core, ticket, Steered::NewTurn);
                 // Its request is answered: what becomes of the turn is shown, not answered.
                 self.prompt(core, key, Waiting { ticket, content });
             }

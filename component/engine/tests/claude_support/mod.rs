@@ -25,7 +25,7 @@ pub fn cards(terminals: bool) -> Cards {
     Cards::new(Setting {
         cwd: CWD.to_owned(),
         terminals,
-        terminal_deltas: false,
+        ..Setting::default()
     })
 }
 
@@ -75,6 +75,7 @@ pub fn update(told: &Told) -> Value {
             });
             json!({ "sessionUpdate": "plan", "entries": entries.collect::<Vec<_>>() })
         }
+        Told::Document { id, text } => json!({ "document": id, "text": text }),
         Told::PlanMode => json!({ "planMode": true }),
     }
 }
@@ -136,6 +137,7 @@ fn shown(shown: &Shown) -> Value {
             "newText": change.new,
         }),
         Shown::Terminal(id) => json!({ "type": "terminal", "terminalId": id }),
+        Shown::Patch { path, text } => json!({ "type": "patch", "path": path, "text": text }),
     }
 }
 

@@ -8,13 +8,14 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::config::Agent;
 use crate::editor::{Steered, StopReason};
-use crate::host::{Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
+use crate::host::more::Record;
+use crate::host::{Client, Extras, Habits, ListPage, PlanEntry, PlanStatus, Skill, Spent, Usage};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
 use crate::session::options::Options;
 
-use super::options;
+use super::{air, index, options};
 
 /// The version that is spoken.
 pub const VERSION: u16 = 1;
@@ -26,6 +27,7 @@ pub fn initialize(
     agent: &Agent,
     habits: Habits,
     extension: &str,
+    client: Client,
     sign_ins: &[Object],
 ) -> Box<RawValue> {
     let mut capabilities = object! {
@@ -62,13 +64,21 @@ pub fn initialize(
     if habits.folders {
         session.set("additionalDirectories", &object! {});
     }
+    if client.extras.on {
+        session.set("subagents", &object! {});
+    }
     capabilities.set("sessionCapabilities", &session);
+    let mut meta = Object::new();
+    if client.extras.on {
+        air::add(&mut meta, air::offer());
+    }
+    meta.set("steering", &object! { "supported": true });
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": capabilities,
         "authMethods": sign_ins,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
-        "_meta": object! { "steering": object! { "supported": true } },
+        "_meta": meta,
     })
 }
 
@@ -76,12 +86,12 @@ pub fn initialize(
 pub fn created(
     session_id: &str,
     options: Option<&Options>,
-    switches: bool,
+    client: Client,
     about: Option<Object>,
 ) -> Box<RawValue> {
     let mut result = object! { "sessionId": session_id };
     if let Some(options) = options {
-        options::describe(&mut result, options, switches);
+        options::describe(&mut result, options, client);
     }
     if let Some(about) = about {
         result.set("_meta", &about);
@@ -90,29 +100,18 @@ pub fn created(
 }
 
 /// Result of `session/load` and `session/resume`.
-pub fn loaded(options: Option<&Options>, switches: bool) -> Box<RawValue> {
+pub fn loaded(options: Option<&Options>, client: Client) -> Box<RawValue> {
     let mut result = object! {};
     if let Some(options) = options {
-        options::describe(&mut result, options, switches);
+        options::describe(&mut result, options, client);
     }
     raw(&result)
 }
 
-/// Result of `session/list`.
-pub fn listed(page: &ListPage) -> Box<RawValue> {
-    let sessions: Vec<Object> = page
-        .sessions
-        .iter()
-        .map(|item| {
-            let mut session = object! {
-                "sessionId": item.id, "cwd": item.cwd, "title": item.title
-            };
-            if let Some(at) = &item.updated_at {
-                session.set("updatedAt", at);
-            }
-            session
-        })
-        .collect();
+/// Result of `session/list`, and of `_session/batch_get`.
+pub fn listed(page: &ListPage, indexed: bool) -> Box<RawValue> {
+    let sessions = page.sessions.iter();
+    let sessions: Vec<Object> = sessions.map(|item| index::session(item, indexed)).collect();
     let mut result = object! { "sessions": sessions };
     if let Some(cursor) = &page.next_cursor {
         result.set("nextCursor", cursor);
@@ -122,6 +121,19 @@ pub fn listed(page: &ListPage) -> Box<RawValue> {
 
 /// Result of `session/prompt`.
 pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
+    raw(&ended(reason, spent))
+}
+
+/// The same, and this went wrong.
+pub fn recorded(reason: StopReason, spent: Option<&Spent>, record: &Record) -> Box<RawValue> {
+    let mut result = ended(reason, spent);
+    let mut meta = result.object("_meta").unwrap_or_default();
+    air::add(&mut meta, air::record(record));
+    result.set("_meta", &meta);
+    raw(&result)
+}
+
+fn ended(reason: StopReason, spent: Option<&Spent>) -> Object {
     let mut result = object! {
         "stopReason": match reason {
             StopReason::EndTurn => "end_turn",
@@ -142,7 +154,7 @@ pub fn stopped(reason: StopReason, spent: Option<&Spent>) -> Box<RawValue> {
             result.set("_meta", meta);
         }
     }
-    raw(&result)
+    result
 }
 
 /// Result of `_session/steering`.
@@ -191,14 +203,18 @@ pub fn usage(session_id: &str, usage: &Usage, out: &mut Vec<u8>) {
 }
 
 /// `available_commands_update`: all of them.
-pub fn commands(session_id: &str, skills: &[Skill], out: &mut Vec<u8>) {
+pub fn commands(session_id: &str, skills: &[Skill], extras: Extras, out: &mut Vec<u8>) {
     let commands: Vec<Object> = skills
         .iter()
         .map(|skill| {
-            object! {
+            let mut command = object! {
                 "name": skill.id, "description": skill.description,
                 "input": skill.hint.as_ref().map(|hint| object! { "hint": hint }),
+            };
+            if extras.on && skill.teaches {
+                command.set("_meta", &air::meta(air::skill(skill.path.as_deref())));
             }
+            command
         })
         .collect();
     let update = object! {
@@ -216,7 +232,7 @@ pub fn session_info(session_id: &str, title: &str, updated_at: Option<&str>, out
     session_update(session_id, &update, out);
 }
 
-fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
+pub(super) fn session_update(session_id: &str, update: &Object, out: &mut Vec<u8>) {
     line(
         &object! {
             "jsonrpc": "2.0",

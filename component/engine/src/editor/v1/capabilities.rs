@@ -5,6 +5,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::air;
 use crate::editor::Client;
 
 #[derive(Default, Deserialize)]
@@ -15,6 +16,10 @@ struct Capabilities<'a> {
     session: Option<&'a RawValue>,
     #[serde(borrow, default)]
     auth: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    plan: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    subagents: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
 }
@@ -42,6 +47,8 @@ struct Meta<'a> {
     terminal_output_delta: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "terminal-auth")]
     terminal_auth: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "subagent-transcript")]
+    subagent_transcript: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -57,6 +64,10 @@ struct Elicitation<'a> {
 struct Session<'a> {
     #[serde(borrow, default)]
     config_options: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    notices: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    compaction: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -84,6 +95,12 @@ pub fn read(text: Option<&RawValue>) -> Client {
         terminal_deltas: yes(meta.terminal_output_delta),
         addresses: elicitation.url.is_some_and(is_object),
         switches: options.boolean.is_some_and(is_object),
+        notices: session.notices.is_some_and(is_object),
+        compactions: session.compaction.is_some_and(is_object),
+        plans: capabilities.plan.is_some_and(is_object),
+        subagents: capabilities.subagents.is_some_and(is_object),
+        transcripts: yes(meta.subagent_transcript),
+        extras: air::read(capabilities.meta),
     }
 }
 

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{capabilities, errands, prompt, setup};
+use super::{air, capabilities, errands, prompt, setup};
 use crate::editor::{Ask, Tell};
-use crate::host::Habits;
+use crate::host::{Habits, Setup};
 use crate::object;
 use crate::rpc::{RpcError, error};
 
@@ -29,6 +29,7 @@ pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Resul
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?, habits),
         "_session/steering" => prompt::steering(read(method, params)?, habits),
+        air::GOAL if habits.extras => air::goal_asked(read(method, params)?),
         "session/close" => {
             let OfSession { session_id } = read(method, params)?;
             Ok(Ask::Close {
@@ -131,6 +132,8 @@ struct New<'a> {
     mcp_servers: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
     additional_directories: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
 }
 
 fn new(params: New<'_>) -> Result<Ask, RpcError> {
@@ -138,9 +141,13 @@ fn new(params: New<'_>) -> Result<Ask, RpcError> {
         cwd,
         mcp_servers,
         additional_directories,
+        meta,
     } = params;
     Ok(Ask::New {
-        setup: setup::read(cwd, mcp_servers, additional_directories)?,
+        setup: Setup {
+            custom: air::instructions(meta),
+            ..setup::read(cwd, mcp_servers, additional_directories)?
+        },
     })
 }
 
@@ -156,6 +163,8 @@ struct Load<'a> {
     mcp_servers: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
     additional_directories: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
 }
 
 fn load(params: Load<'_>, replay: bool) -> Result<Ask, RpcError> {
@@ -164,10 +173,14 @@ fn load(params: Load<'_>, replay: bool) -> Result<Ask, RpcError> {
         cwd,
         mcp_servers,
         additional_directories,
+        meta,
     } = params;
     Ok(Ask::Load {
         session_id: session_id.into_owned(),
-        setup: setup::read(cwd, mcp_servers, additional_directories)?,
+        setup: Setup {
+            custom: air::instructions(meta),
+            ..setup::read(cwd, mcp_servers, additional_directories)?
+        },
         replay,
     })
 }

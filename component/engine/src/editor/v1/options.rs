@@ -10,9 +10,10 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::air;
 use super::answers::{line, raw};
 use crate::editor::Ask;
-use crate::host::Habits;
+use crate::host::{Client, Habits};
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
@@ -77,23 +78,23 @@ impl SetMode<'_> {
 }
 
 /// Adds `configOptions` and `modes` to an answer that opens a session.
-pub fn describe(answer: &mut Object, options: &Options, switches: bool) {
-    answer.set("configOptions", &config_options(options, switches));
+pub fn describe(answer: &mut Object, options: &Options, client: Client) {
+    answer.set("configOptions", &config_options(options, client));
     if let Some(mode) = options.mode() {
-        answer.set("modes", &modes(mode));
+        answer.set("modes", &modes(mode, client));
     }
 }
 
 /// Result of `session/set_config_option`.
-pub fn set(options: &Options, switches: bool) -> Box<RawValue> {
-    raw(&object! { "configOptions": config_options(options, switches) })
+pub fn set(options: &Options, client: Client) -> Box<RawValue> {
+    raw(&object! { "configOptions": config_options(options, client) })
 }
 
 /// `config_option_update`.
-pub fn changed(session_id: &str, options: &Options, switches: bool, out: &mut Vec<u8>) {
+pub fn changed(session_id: &str, options: &Options, client: Client, out: &mut Vec<u8>) {
     let update = object! {
         "sessionUpdate": "config_option_update",
-        "configOptions": config_options(options, switches),
+        "configOptions": config_options(options, client),
     };
     notification(session_id, update, out);
 }
@@ -115,20 +116,20 @@ fn notification(session_id: &str, update: Object, out: &mut Vec<u8>) {
     );
 }
 
-/// `switches` is whether the client shows switches (CONFIG-003: none that was not offered).
-fn config_options(options: &Options, switches: bool) -> Vec<Object> {
-    let option = |choice| config_option(choice, switches);
+/// Switches only for a client that shows them (CONFIG-003: none that was not offered).
+fn config_options(options: &Options, client: Client) -> Vec<Object> {
+    let option = |choice| config_option(choice, client);
     options.0.iter().map(option).collect()
 }
 
-fn config_option(choice: &Choice, switches: bool) -> Object {
+fn config_option(choice: &Choice, client: Client) -> Object {
     let category = match &choice.category {
         Category::Mode => "mode",
         Category::Model => "model",
         Category::ThoughtLevel => "thought_level",
         Category::Other(word) => word,
     };
-    let switch = choice.switch && switches;
+    let switch = choice.switch && client.switches;
     let mut option = object! {
         "type": if switch { "boolean" } else { "select" },
         "id": choice.id, "name": choice.name,
@@ -137,18 +138,35 @@ fn config_option(choice: &Choice, switches: bool) -> Object {
         option.set("description", about);
     }
     option.set("category", category);
+    let recommended = choice.marks.recommended.as_ref();
+    if let Some(value) = recommended.filter(|_| client.extras.on) {
+        option.set("_meta", &air::meta(object! { "recommendedValue": value }));
+    }
     if switch {
         return option.with("currentValue", &(choice.current == ON));
     }
-    let values: Vec<Object> = choice.values.iter().map(|it| named("value", it)).collect();
+    let values = values("value", choice, client);
     option
         .with("currentValue", &choice.current)
         .with("options", &values)
 }
 
-fn modes(mode: &Choice) -> Object {
-    let available: Vec<Object> = mode.values.iter().map(|it| named("id", it)).collect();
+fn modes(mode: &Choice, client: Client) -> Object {
+    let available = values("id", mode, client);
     object! { "currentModeId": mode.current, "availableModes": available }
+}
+
+fn values(id: &str, choice: &Choice, client: Client) -> Vec<Object> {
+    let value = |value: &Value| {
+        let mut object = named(id, value);
+        let kinds = &choice.marks.kinds;
+        let kind = kinds.iter().find(|(known, _)| *known == value.id);
+        if let Some((_, kind)) = kind.filter(|_| client.extras.on) {
+            object.set("_meta", &air::meta(object! { "kind": kind }));
+        }
+        object
+    };
+    choice.values.iter().map(value).collect()
 }
 
 /// Options name a value's id `value`, modes name it `id`.

@@ -15,6 +15,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::air;
 use crate::admission::{Attachment, Content, Source, mime, uri};
 use crate::editor::{Ask, WhenIdle};
 use crate::host::Habits;
@@ -29,6 +30,8 @@ pub struct Prompt<'a> {
     session_id: Cow<'a, str>,
     #[serde(borrow)]
     prompt: Vec<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +79,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// `session/prompt`.
 pub fn prompt(params: Prompt<'_>, habits: Habits) -> Result<Ask, RpcError> {
     Ok(Ask::Prompt {
-        content: taken("session/prompt", &params.prompt, habits)?,
+        content: Content {
+            report: air::report_asked(params.meta).filter(|_| habits.extras),
+            ..taken("session/prompt", &params.prompt, habits)?
+        },
         session_id: params.session_id.into_owned(),
     })
 }
@@ -319,7 +325,7 @@ impl<'a> Parts<'a> {
             display: (display != text).then_some(display),
             text,
             attachments: self.attachments,
-            blocks: Vec::new(),
+            ..Content::default()
         }
     }
 }

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::air;
 use super::answers::line;
 use super::report;
 use crate::host::dialog::{Body, Choice, Dialog, Field, Leaning, Named, Reply, Shape};
@@ -44,26 +45,35 @@ pub fn ask(
             choices,
         } => (
             "session/request_permission",
-            object! {
-                "sessionId": session_id,
-                "toolCall": match &dialog.card {
-                    Some(card) => report::object(card),
-                    None => object! {
-                        "toolCallId": dialog.tool_id, "title": title, "status": "pending",
-                        "content": [object! {
-                            "type": "content",
-                            "content": object! { "type": "text", "text": text },
-                        }],
+            air::asked(
+                dialog.more.as_deref(),
+                object! {
+                    "sessionId": session_id,
+                    "toolCall": match &dialog.card {
+                        Some(card) => report::object(card),
+                        None => object! {
+                            "toolCallId": dialog.tool_id, "title": title, "status": "pending",
+                            "content": [object! {
+                                "type": "content",
+                                "content": object! { "type": "text", "text": text },
+                            }],
+                        },
                     },
+                    "options": options(choices, option_ids),
                 },
-                "options": options(choices, option_ids),
-            },
+            ),
         ),
         Body::Form { message, fields } => (
             ELICIT,
             form_of(session_id, dialog, message, &schema(fields)),
         ),
-        Body::Schema { message, schema } => (ELICIT, form_of(session_id, dialog, message, schema)),
+        Body::Schema { message, schema } => {
+            let params = match air::form(dialog.more.as_deref(), schema) {
+                Some(marked) => form_of(session_id, dialog, message, &marked),
+                None => form_of(session_id, dialog, message, schema),
+            };
+            (ELICIT, params)
+        }
         Body::Address { message, url, id } => (
             ELICIT,
             object! {

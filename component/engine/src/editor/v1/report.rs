@@ -4,6 +4,7 @@
 
 use alloc::vec::Vec;
 
+use super::air;
 use super::encode::{kind, status, value};
 use crate::json::Object;
 use crate::object;
@@ -65,8 +66,10 @@ pub fn object(report: &Report) -> Object {
     if let Some(raw) = &report.raw_output {
         object.set("rawOutput", raw);
     }
-    if let Some(meta) = &report.meta {
-        object.set("_meta", meta);
+    let mut meta = report.meta.clone().unwrap_or_default();
+    report.hints.iter().for_each(|it| air::hint(&mut meta, it));
+    if report.meta.is_some() || !meta.is_empty() {
+        object.set("_meta", &meta);
     }
     object
 }
@@ -82,5 +85,10 @@ fn shown(shown: &Shown) -> Object {
             "type": "diff", "path": change.path, "oldText": change.old, "newText": change.new,
         },
         Shown::Terminal(id) => object! { "type": "terminal", "terminalId": id },
+        // The texts only satisfy the schema: the patch says it all.
+        Shown::Patch { path, text } => object! {
+            "type": "diff", "path": path, "oldText": (), "newText": "",
+            "_meta": air::patch(text),
+        },
     }
 }

@@ -52,6 +52,9 @@ impl Session {
             let aside = agent.is_some_and(|agent| self.tasks.contains_key(agent));
             self.permissions.ask(id, request, &about, aside, card)
         };
+        let agreed = self.setup.client.extras.on;
+        let more = dialog.more.filter(|_| agreed);
+        let dialog = Dialog { more, ..dialog };
         self.ask_user(cx, dialog);
     }
 

@@ -10,6 +10,7 @@
 
 mod call;
 mod ending;
+pub mod lean;
 mod running;
 mod steps;
 mod streamed;
@@ -24,7 +25,7 @@ use serde_json::value::RawValue;
 
 use super::tools;
 use super::tools::fields::Fields;
-use crate::host::PlanEntry;
+use crate::host::{Extras, PlanEntry};
 use crate::limits;
 use crate::object;
 use crate::projection::{Report, Shown, Status};
@@ -41,6 +42,15 @@ pub struct Setting {
     pub terminals: bool,
     /// Whether it takes their output piece by piece.
     pub terminal_deltas: bool,
+    /// What it agreed on beyond ACP.
+    #[serde(default)]
+    pub extras: Extras,
+    /// Whether the editor shows plans as documents.
+    #[serde(default)]
+    pub plans: bool,
+    /// Whether it is the past that is shown: no hook tells more of a call.
+    #[serde(default)]
+    pub past: bool,
 }
 
 /// What the editor is to be told.
@@ -50,6 +60,13 @@ pub enum Told {
     Card(Report),
     /// The plan, all of it; perhaps as before.
     Plan(Vec<PlanEntry>),
+    /// A plan that was approved.
+    Document {
+        /// Its name.
+        id: String,
+        /// In Markdown.
+        text: String,
+    },
     /// Claude put itself into plan mode.
     PlanMode,
 }
@@ -105,6 +122,12 @@ pub struct Cards {
     calls: Vec<Call>,
     streamed: Vec<Streamed>,
     steps: Steps,
+    /// The plan that was told last, to an editor that is not told it twice.
+    #[serde(default)]
+    planned: Option<Vec<PlanEntry>>,
+    /// Skills that have a file, and which.
+    #[serde(default)]
+    skills: Vec<(String, String)>,
 }
 
 impl Cards {
@@ -158,6 +181,9 @@ impl Cards {
         let mut news = self.look(&id, &input);
         // Half a diff or half a question would be wrong.
         news.content = None;
+        if self.setting.extras.on {
+            news.raw_input = None;
+        }
         self.tell(&id, news, out);
     }
 
@@ -178,15 +204,22 @@ impl Cards {
             return;
         };
         let again = core::mem::replace(&mut call.called, true);
-        if !call.hidden {
+        if !call.hidden && name != "ExitPlanMode" {
             return self.show(id, input, out);
         }
+        let hidden = call.hidden;
         if input.get().len() as u64 <= limits::CLAUDE_STREAMED_INPUT {
             call.input = Some(input.to_owned());
         }
+        if !hidden {
+            return self.show(id, input, out);
+        }
+        let Some(call) = self.call(id) else { return };
         // A subagent has todos of its own, which are not the session's plan.
         if name == "TodoWrite" && call.parent.is_none() && !again {
-            out.extend(steps::todos(input).map(Told::Plan));
+            if let Some(entries) = steps::todos(input) {
+                self.plan(entries, out);
+            }
         }
     }
 
@@ -198,6 +231,9 @@ impl Cards {
         } = *asked;
         if !self.known(id) {
             self.called(id, name, input, asked.parent, out);
+        }
+        if self.setting.extras.on {
+            return self.asked_lean(asked);
         }
         let news = self.look(id, input);
         let mut places = news.places;
@@ -251,7 +287,9 @@ impl Cards {
 
     /// The conversation began anew: nothing of before counts.
     pub fn reset(&mut self, out: &mut Vec<Told>) {
+        let skills = core::mem::take(&mut self.skills);
         *self = Cards::new(core::mem::take(&mut self.setting));
+        self.skills = skills;
         out.push(Told::Plan(Vec::new()));
     }
 
@@ -277,6 +315,7 @@ impl Cards {
         let mut call = Call::new(id, name, parent);
         call.hidden = tools::is_hidden(name);
         call.terminal = tools::is_command(name) && self.setting.terminals;
+        call.lean = self.setting.extras.on;
         self.calls.push(call);
         let last = self.calls.len() - 1;
         &mut self.calls[last]
@@ -287,6 +326,9 @@ impl Cards {
         let mut news = self.look(id, input);
         let new = self.call(id).filter(|call| call.status.is_none());
         if let Some(call) = new {
+            if call.lean && !call.called {
+                news.raw_input = None;
+            }
             news.status = Some(Status::Pending);
             if call.terminal {
                 news.notes.beside = Some(("terminal_info", object! { "terminal_id": id }));
@@ -298,8 +340,16 @@ impl Cards {
     fn look(&mut self, id: &str, input: &RawValue) -> News {
         let terminals = self.setting.terminals;
         let cwd = self.setting.cwd.clone();
-        let name = self.call(id).map_or("", |call| call.name.as_str());
-        let look = tools::look(name, &Fields::of(input), &cwd);
+        let name = self.call(id).map(|call| call.name.clone());
+        let name = name.as_deref().unwrap_or_default();
+        let fields = Fields::of(input);
+        let mut look = tools::look(name, &fields, &cwd);
+        let mut hints = Vec::new();
+        let extras = self.setting.extras;
+        if extras.on {
+            lean::look(name, &fields, &self.setting, &mut look);
+            hints = lean::hints(name, &fields, &self.skills);
+        }
         let terminal = tools::is_command(name) && terminals;
         let content = match terminal {
             true => vec![Shown::Terminal(id.to_owned())],
@@ -310,7 +360,8 @@ impl Cards {
             kind: Some(look.kind),
             content: Some(content),
             places: look.places,
-            raw_input: Some(input.to_owned()),
+            raw_input: Some(lean::input(name, input, extras)),
+            hints,
             ..News::default()
         }
     }

@@ -39,6 +39,18 @@ pub struct Commands {
     all: Vec<Known>,
     /// Those that need a terminal.
     terminal: Vec<String>,
+    /// Those that are skills.
+    #[serde(default)]
+    taught: Vec<Taught>,
+}
+
+/// A skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taught {
+    /// Its name.
+    pub name: String,
+    /// Its file, unless it is the program's own.
+    pub path: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -78,6 +90,16 @@ impl Commands {
         !same
     }
 
+    /// These are skills.
+    pub fn teach(&mut self, taught: Vec<Taught>) {
+        self.taught = taught;
+    }
+
+    fn file_of(&self, name: &str) -> Option<String> {
+        let mut taught = self.taught.iter();
+        taught.find(|it| it.name == name)?.path.clone()
+    }
+
     /// As they are offered.
     pub fn skills(&self) -> Vec<Skill> {
         let mut skills: Vec<Skill> = Vec::new();
@@ -93,6 +115,8 @@ impl Commands {
             let skill = Skill {
                 description: known.description.clone(),
                 hint: hint.cloned(),
+                teaches: self.taught.iter().any(|it| it.name == known.name),
+                path: self.file_of(&known.name),
                 id,
             };
             if skill.id == SERVERS {
@@ -142,5 +166,6 @@ impl Session {
     pub(super) fn commands_are(&mut self, cx: &mut Cx<'_, '_>, all: Option<&RawValue>) {
         self.commands.are(all);
         self.tell_commands(cx);
+        self.ask_skills(cx);
     }
 }

@@ -6,6 +6,7 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
@@ -13,16 +14,17 @@ use serde_json::value::RawValue;
 
 use super::control::Purpose;
 use super::options::{Change, Greeting, Panel};
+use super::records::Notice;
 use super::session::Session;
 use super::settings::Settings;
 use super::wire::{Frame, Response, part};
 use super::{Due, failure};
 use crate::host::dialog::Means;
-use crate::host::{Cx, Fact, Failure, Said};
+use crate::host::more::Severity;
+use crate::host::{Cx, Fact, Failure};
 use crate::input::Timer;
 use crate::limits;
 use crate::object;
-use crate::projection::Speaker;
 use crate::rpc::Ticket;
 use crate::session::options::{By, Setting};
 
@@ -65,6 +67,13 @@ impl Session {
             self.before.as_deref(),
         );
         self.greeting = None;
+        let mut panel = panel;
+        if self.setup.client.extras.recommended
+            && let Some(effort) = panel.name_all()
+        {
+            self.request(cx, Purpose::Nothing, &effort.request());
+            panel.made(effort);
+        }
         self.panel = Some(panel);
         match mode {
             Some(mode) => {
@@ -268,19 +277,23 @@ impl Session {
         self.warn(cx, warning);
     }
 
-    fn warn(&self, cx: &mut Cx<'_, '_>, warning: Option<&str>) {
+    fn warn(&mut self, cx: &mut Cx<'_, '_>, warning: Option<&str>) {
         let Some(text) = warning else {
             return;
         };
-        let message_id = cx.core.uuid();
-        self.tell(
+        let id = cx.core.uuid();
+        let title = "Auto mode unavailable";
+        let words = format!("**{title}:** {text}");
+        self.notify(
             cx,
-            Fact::Said(Said {
-                speaker: Speaker::Agent,
-                message_id: &message_id,
+            Notice {
+                severity: Severity::Warning,
+                title,
                 text,
+                words: &words,
+                id: &id,
                 meta: None,
-            }),
+            },
         );
     }
 }

@@ -33,6 +33,10 @@ pub enum Purpose {
     Setting,
     /// The user's name for it, and who waits.
     Rename { ticket: Ticket, title: String },
+    /// Which files this prompt changed.
+    Files(String),
+    /// Which skills there are.
+    Skills,
     /// The answer changes nothing.
     Nothing,
 }

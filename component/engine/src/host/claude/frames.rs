@@ -13,10 +13,13 @@ use serde_json::value::RawValue;
 
 use super::control::{self, Purpose};
 use super::failure;
+use super::options::capital;
+use super::records::Notice;
 use super::session::{Session, Task};
 use super::text::{MAIN, Piece};
 use super::turns::{Gate, Life, Owner};
 use super::wire::{Event, Frame, Message, Origin, Receipt, Request, Response, part};
+use crate::host::more::Severity;
 use crate::host::{Cx, Ending, Fact, Outcome, Said, Spent};
 use crate::object;
 use crate::projection::Speaker;
@@ -47,7 +50,16 @@ impl Session {
                 self.failed_to_start(cx, &frame);
                 self.result(cx, &frame);
             }
-            "system" => self.system(cx, &frame),
+            "system" if frame.subtype == "api_retry" => self.retrying(cx, line),
+            "system" => {
+                self.system(cx, &frame);
+                if frame.subtype == "init" {
+                    self.begun(cx, line);
+                }
+            }
+            "prompt_suggestion" => self.suggested(cx, line),
+            "rate_limit_event" => self.limited(cx, line),
+            "active_goal" => self.goal_is(cx, line),
             "command_lifecycle" => self.lifecycle(&frame),
             "tool_progress" => self.tool_progress(cx, &frame),
             "conversation_reset" => self.reset(cx),
@@ -55,6 +67,7 @@ impl Session {
             "control_response" => self.response(cx, &frame),
             "control_cancel_request" => {
                 let id = frame.request_id.as_deref().unwrap_or_default();
+                self.drop_preview(cx, id);
                 if self.permissions.withdrawn(id) {
                     self.tell(cx, Fact::Withdrawn { dialog: id });
                 }
@@ -65,7 +78,7 @@ impl Session {
 
     /// Whether output of this stream is dropped. Subagents that still run in the background
     /// are not part of what a cancel stops.
-    fn dropped(&self, key: &str) -> bool {
+    pub(super) fn dropped(&self, key: &str) -> bool {
         self.turns.gate() == Gate::Reported && !self.in_background(key)
     }
 
@@ -130,7 +143,7 @@ impl Session {
         // Before the report, what the interrupt flushed has streamed; the copy is not shown.
         let dropped = self.turns.gate() != Gate::Closed && !self.in_background(key);
         // Of a subagent the editor has had the stream; there is no more.
-        let hidden = dropped || key != MAIN;
+        let hidden = dropped || key != MAIN || self.is_recorded(frame, &message);
         for piece in self.texts.whole(key, &message, hidden, &frame.uuid) {
             self.say(cx, key, &piece);
         }
@@ -224,7 +237,8 @@ impl Session {
         let Some(text) = text.filter(|text| !text.is_empty()) else {
             return;
         };
-        if !self.shown && frame.usage.output_tokens == 0 {
+        let recorded = frame.is_error && self.setup.client.extras.failures;
+        if !self.shown && frame.usage.output_tokens == 0 && !recorded {
             self.show_text(cx, &frame.uuid, text);
         }
     }
@@ -276,7 +290,8 @@ impl Session {
                 self.compacting(cx, frame);
             }
             "status" if frame.compact_result.is_some() => {
-                self.compacted(cx, frame.compact_result.as_deref() == Some("success"));
+                let well = frame.compact_result.as_deref() == Some("success");
+                self.compacted(cx, well, frame.compact_error.as_deref());
             }
             "compact_boundary" => self.compact_boundary(cx, frame),
             "session_state_changed" => match frame.state.as_deref() {
@@ -333,22 +348,23 @@ impl Session {
         if self.dropped(MAIN) {
             return;
         }
-        let word = match level {
-            "warning" => "Warning",
-            "error" => "Error",
-            _ => "Notice",
+        let (severity, word) = match level {
+            "warning" => (Severity::Warning, "warning"),
+            "error" => (Severity::Error, "error"),
+            _ => (Severity::Info, "notice"),
         };
-        let meta = object! {
-            "claudeCode": object! { "kind": "informational", "level": level },
-        };
-        self.tell(
+        let article = if word == "error" { "an" } else { "a" };
+        let names = object! { "kind": "informational", "level": level };
+        self.notify(
             cx,
-            Fact::Said(Said {
-                speaker: Speaker::Agent,
-                message_id: &frame.uuid,
-                text: &format!("**{word}:** {text}"),
-                meta: Some(meta),
-            }),
+            Notice {
+                severity,
+                title: &format!("Claude reported {article} {word}"),
+                text: &text,
+                words: &format!("**{}:** {text}", capital(word)),
+                id: &frame.uuid,
+                meta: Some(object! { "claudeCode": names }),
+            },
         );
     }
 
@@ -369,6 +385,7 @@ impl Session {
         let id = frame.request_id.as_deref().unwrap_or_default();
         let request: Request<'_> = part(frame.request);
         match &*request.subtype {
+            "can_use_tool" if self.preview(cx, id, frame.request, &request) => {}
             "can_use_tool" => self.may_use(cx, id, &request),
             "hook_callback" => self.tool_hooked(cx, id, &request),
             "elicitation" => self.ask_server(cx, id, frame.request),
@@ -441,6 +458,8 @@ impl Session {
                 let error = response.error.as_deref().unwrap_or("it gave no reason");
                 self.renamed(cx, ticket, &title, failed.then_some(error));
             }
+            Purpose::Files(turn) => self.files_are(cx, &turn, &response),
+            Purpose::Skills => self.skills_are(cx, &response),
             Purpose::Interrupt(_) | Purpose::Nothing => {}
         }
     }

@@ -35,13 +35,16 @@ impl Session {
             "subtype": "initialize",
             "hooks": object! {
                 "PostToolUse": hook("after-tool"), "PostModelSwitch": hook("after-model"),
-                "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
+                "PostCompact": hook("after-compact"), "TaskCreated": hook("task-made"), "TaskCompleted": hook("task-done"),
             },
-            "promptSuggestions": false,
+            "promptSuggestions": self.setup.client.extras.on,
             "forwardSubagentText": false,
         };
         if cx.listener.can_ask(Means::Form) {
             request.set("supportedDialogKinds", &[asking::FALLBACK]);
+        }
+        if let Some(text) = &self.setup.custom {
+            request.set("appendSystemPrompt", text);
         }
         self.request(cx, Purpose::Initialize, &request);
     }

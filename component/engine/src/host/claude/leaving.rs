@@ -12,6 +12,7 @@ use super::session::{Session, Stage};
 use super::turns::{How, Settled, Turns};
 use super::{Due, failure};
 use crate::effect::{Effect, HostDeparture};
+use crate::host::more::Unknown;
 use crate::host::{Cx, Fact, Failure, Outcome};
 use crate::limits;
 use crate::object;
@@ -67,6 +68,7 @@ impl Session {
             uuid,
             how: How::Cancelled,
         };
+        self.files_unknown(cx, Unknown::Cancelled);
         self.settle(cx, open.into_iter().map(cancelled).collect(), None);
         self.withdraw_all(cx);
         self.drop_renames(cx);
@@ -103,6 +105,7 @@ impl Session {
             Due::Setting(_) => self.setting_due(cx),
             // No session's.
             Due::Side(_) | Due::Look(_) => {}
+            Due::Files { turn, .. } => self.files_known(cx, &turn, Err(Unknown::Timeout)),
             Due::Gone(_) => {
                 self.timer = None;
                 if self.stage == Stage::Live && self.exit.is_some() && self.paused {
@@ -159,6 +162,7 @@ impl Session {
         self.turns = Turns::default();
         self.withdraw_all(cx);
         self.drop_renames(cx);
+        self.files_unknown(cx, Unknown::Failed);
         self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {
             cx.core.disarm(timer);
@@ -167,17 +171,12 @@ impl Session {
             let outcome = Outcome::Broken {
                 failure: failure.clone(),
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            self.ended(cx, &uuid, outcome, None);
         }
     }
 
     pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
+        self.drop_all_previews(cx);
         for dialog in self.permissions.take_all() {
             self.tell(cx, Fact::Withdrawn { dialog: &dialog });
         }

@@ -22,15 +22,21 @@ mod environment;
 mod errands;
 mod failure;
 mod frames;
+mod goals;
 mod greeting;
 mod labels;
 mod leaving;
 mod models;
 mod modes;
+mod more;
 mod options;
 mod permissions;
+mod previews;
 mod prompt;
 mod questions;
+mod recommended;
+mod records;
+mod reports;
 mod restart;
 mod route;
 mod session;
@@ -57,7 +63,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
 use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey, SignIn};
-use crate::input::{Channel, HostArrival};
+use crate::input::{Channel, FileArrival, Handle, HostArrival};
 
 use environment::Environment;
 use restart::Restart;
@@ -78,6 +84,7 @@ pub const HABITS: Habits = Habits {
     switches: true,
     terse: true,
     errands: true,
+    extras: true,
 };
 
 /// What the module waits for.
@@ -95,6 +102,8 @@ pub enum Due {
     Side(Channel),
     /// A watched index is looked at.
     Look(String),
+    /// The files that a prompt changed are told in time.
+    Files { channel: Channel, turn: String },
 }
 
 /// The module.
@@ -230,6 +239,22 @@ impl Claude {
         self.sweep(cx);
     }
 
+    /// An answer about a file that a session shows a change of.
+    pub fn preview_file(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        channel: Channel,
+        number: u64,
+        handle: Handle,
+        arrival: Option<FileArrival>,
+    ) {
+        match self.sessions.get_mut(&channel) {
+            Some(session) => session.preview_file(cx, number, handle, arrival),
+            None => cx.core.file_close(handle),
+        }
+        self.sweep(cx);
+    }
+
     /// A line of this process trapped: it is left out, the rest goes on.
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>, channel: Channel) {
         if let Some(session) = self.sessions.get_mut(&channel) {
@@ -246,6 +271,7 @@ impl Claude {
             Due::Greeting(channel)
             | Due::Backstop { channel, .. }
             | Due::Setting(channel)
+            | Due::Files { channel, .. }
             | Due::Gone(channel) => {
                 if let Some(session) = self.sessions.get_mut(&channel) {
                     session.due(cx, due);

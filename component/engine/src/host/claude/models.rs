@@ -105,6 +105,22 @@ impl Models {
             .or_else(|| self.0.iter().find(|row| row.called(name)))
     }
 
+    /// The row that the default one stands for.
+    pub fn default_is(&self) -> Option<&str> {
+        let default = self.0.iter().find(|row| row.value == DEFAULT)?;
+        let plain = |id: &str| {
+            id.trim_end_matches("[1m]")
+                .trim_end_matches("-1m")
+                .to_string()
+        };
+        let model = plain(default.resolved_model.as_ref()?);
+        let same = |row: &&Model| {
+            let resolved = row.resolved_model.as_deref().map(plain);
+            row.value != DEFAULT && resolved.as_ref() == Some(&model)
+        };
+        self.0.iter().find(same).map(|row| row.value.as_str())
+    }
+
     /// The row of a model that runs: the default one, if that is what it stands for.
     pub fn running(&self, model: &str) -> Option<&Model> {
         self.0.iter().find(|row| row.is(model))

@@ -15,11 +15,14 @@ use super::environment::Environment;
 use super::failure;
 use super::models::{DEFAULT, Model, Models};
 use super::modes::{self, Modes};
+use super::recommended;
 use super::settings::Settings;
 use crate::host::Failure;
 use crate::json::Object;
 use crate::object;
-use crate::session::options::{By, Category, Choice, OFF, ON, Options, Setting, Value, Wanted};
+use crate::session::options::{
+    By, Category, Choice, Marks, OFF, ON, Options, Setting, Value, Wanted,
+};
 
 const MODE: &str = "mode";
 const MODEL: &str = "model";
@@ -72,6 +75,8 @@ pub struct Panel {
     unable: bool,
     /// It was told.
     warned: bool,
+    /// The editor wants models and efforts by name.
+    named: bool,
 }
 
 /// Something to be asked of the process.
@@ -168,6 +173,7 @@ impl Panel {
             agent: DEFAULT.to_owned(),
             unable: false,
             warned: false,
+            named: false,
         };
         if let Some(effort) = settings.effort().filter(|effort| panel.thinks(effort)) {
             panel.effort = effort;
@@ -203,6 +209,10 @@ impl Panel {
         let mut all = Vec::new();
         all.push(Choice {
             about: Some("Session permission mode".to_owned()),
+            marks: Marks {
+                recommended: None,
+                kinds: recommended::kinds(),
+            },
             ..choice(
                 MODE,
                 "Mode",
@@ -252,7 +262,26 @@ impl Panel {
                 ..choice(AGENT, "Agent", category, &self.agent, values)
             });
         }
+        if self.named {
+            return recommended::named(Options(all), self.models.default_is());
+        }
         Options(all)
+    }
+
+    /// The editor wants models and efforts by name: the effort that is to be set for that.
+    pub fn name_all(&mut self) -> Option<Change> {
+        self.named = true;
+        self.name_effort()
+    }
+
+    /// An effort that nobody chose is named too.
+    fn name_effort(&mut self) -> Option<Change> {
+        if !self.named || self.effort != DEFAULT {
+            return None;
+        }
+        let levels = self.row().map(Model::efforts).unwrap_or_default();
+        let level = recommended::effort(levels.iter().map(String::as_str))?.to_owned();
+        Some(Change::Effort(Some(level)))
     }
 
     /// What a wish of the editor comes to. `switches` is whether its client shows switches.
@@ -307,7 +336,10 @@ impl Panel {
     /// The process did it; and what has to follow, so that all fits together.
     pub fn made(&mut self, change: Change) -> Option<Change> {
         match change {
-            Change::Mode(mode) => self.mode = mode,
+            Change::Mode(mode) => {
+                self.mode = mode;
+                return self.name_effort();
+            }
             Change::Model(model) => {
                 self.model = model;
                 return self.fit_model();
@@ -328,7 +360,7 @@ impl Panel {
             self.unable = true;
             return Some(Change::Mode(modes::EDITS.to_owned()));
         }
-        None
+        self.name_effort()
     }
 
     /// The process says that it is in this mode. Whether that is new.
@@ -370,9 +402,7 @@ impl Panel {
     /// Once: that Claude does not decide, though the user wanted it.
     pub fn warning(&mut self) -> Option<&'static str> {
         let due = core::mem::take(&mut self.unable) && !core::mem::replace(&mut self.warned, true);
-        due.then_some(
-            "**Auto mode unavailable:** the selected model does not support Auto mode; using Accept edits instead.",
-        )
+        due.then_some("the selected model does not support Auto mode; using Accept edits instead.")
     }
 
     /// Nothing came of it.
@@ -435,6 +465,7 @@ fn choice(id: &str, name: &str, category: Category, current: &str, values: Vec<V
         current: current.to_owned(),
         values,
         switch: false,
+        marks: Marks::default(),
     }
 }
 
@@ -457,7 +488,7 @@ fn plain(id: &str, name: &str) -> Value {
 }
 
 /// `xhigh` as people read it.
-fn capital(word: &str) -> String {
+pub(super) fn capital(word: &str) -> String {
     let mut rest = word.chars();
     match rest.next() {
         Some(first) => first.to_uppercase().chain(rest).collect(),

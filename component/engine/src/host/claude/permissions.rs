@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::choices::{self, About, Answer};
 use super::wire::Request;
 use super::{control, questions};
-use crate::host::dialog::{Body, Dialog, Reply};
+use crate::host::dialog::{Besides, Body, Dialog, Reply};
 use crate::json::Object;
 use crate::object;
 use crate::projection::Report;
@@ -87,6 +87,7 @@ impl Permissions {
             choices,
         };
         let mut dialog = dialog(id, "permission", &request.tool_use_id, body);
+        dialog.more = Some(besides(request, &card).into());
         dialog.card = Some(card.into());
         dialog
     }
@@ -108,7 +109,13 @@ impl Permissions {
                 unanswered,
             },
         );
-        Some(dialog(id, "questions", &request.tool_use_id, body))
+        let mut dialog = dialog(id, "questions", &request.tool_use_id, body);
+        let own_answers = questions::own_answers(input);
+        dialog.more = Some(Box::new(Besides {
+            own_answers,
+            ..Besides::default()
+        }));
+        Some(dialog)
     }
 
     /// Takes a question of an MCP server in.
@@ -224,6 +231,21 @@ pub fn denied(tool_use_id: &str, message: &str, interrupt: bool) -> Object {
     response.with("toolUseID", tool_use_id)
 }
 
+/// What stands beside a question about a tool.
+fn besides(request: &Request<'_>, card: &Report) -> Besides {
+    let title = match &*request.tool_name {
+        "ExitPlanMode" => Some("Ready to code?".to_owned()),
+        _ => card.title.clone(),
+    };
+    let why = request.decision_reason.as_deref().map(str::trim);
+    Besides {
+        title: title.filter(|title| !title.is_empty()),
+        why: why.filter(|why| !why.is_empty()).map(ToOwned::to_owned),
+        default_to_no: request.default_to_no,
+        own_answers: Vec::new(),
+    }
+}
+
 fn dialog(id: &str, kind: &str, tool_id: &str, body: Body) -> Dialog {
     Dialog {
         id: id.to_string(),
@@ -234,5 +256,6 @@ fn dialog(id: &str, kind: &str, tool_id: &str, body: Body) -> Dialog {
         cancel_is_answer: true,
         body,
         card: None,
+        more: None,
     }
 }

@@ -80,6 +80,13 @@ pub fn body(input: &RawValue) -> Option<Body> {
     })
 }
 
+/// The fields for the user's own answers, each with that of its question.
+pub fn own_answers(input: &RawValue) -> Vec<(String, String)> {
+    let numbers = 0..read(input).len();
+    let names = numbers.map(|at| (format!("question_{at}_custom"), format!("question_{at}")));
+    names.collect()
+}
+
 fn read(input: &RawValue) -> Vec<Question> {
     let asked: Asked<'_> = part(Some(input));
     let questions = asked.questions.iter();

@@ -18,6 +18,7 @@ use super::commands::Commands;
 use super::configure::Configuring;
 use super::control::{Control, Purpose};
 use super::environment::Environment;
+use super::more::Beyond;
 use super::options::Panel;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
@@ -82,7 +83,9 @@ pub struct Session {
     pub(super) backstops: BTreeMap<String, Timer>,
     titled: bool,
     /// Where it works, and with what.
-    setup: Setup,
+    pub(super) setup: Setup,
+    /// What is kept for editors that are shown more.
+    pub(super) more: Beyond,
     /// For an index of sessions.
     pub(super) remembered: Remembered,
     /// Something was said in it before.
@@ -214,11 +217,7 @@ impl Session {
             texts: Texts::default(),
             meter: Meter::default(),
             permissions: Permissions::default(),
-            cards: Cards::new(Setting {
-                cwd: setup.cwd.clone(),
-                terminals: setup.client.terminals,
-                terminal_deltas: setup.client.terminal_deltas,
-            }),
+            cards: Cards::new(Setting::of(&setup, false)),
             tasks: BTreeMap::new(),
             spent: BTreeMap::new(),
             api_error: None,
@@ -230,6 +229,7 @@ impl Session {
             setup,
             remembered: Remembered::default(),
             stored: resume,
+            more: Beyond::default(),
             again: true,
             before: mode,
         }
@@ -296,6 +296,7 @@ impl Session {
     /// What was shown of it before it was taken up again.
     pub fn remembers(&mut self, cards: Cards) {
         self.cards = cards;
+        self.cards.go_on();
     }
 
     /// It is there again, and what was before has been shown.
@@ -400,21 +401,17 @@ impl Session {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.write(cx, &line);
                 self.turns.prompt(&turn_id);
+                self.wants_files(&turn_id, content.report.as_ref());
                 self.warn_first(cx);
-                self.title(cx, &prompt::words(&content.blocks));
+                let words = prompt::words(&content.blocks);
+                self.goal_asked(cx, &turn_id, &words);
+                self.title(cx, &words);
                 return;
             }
             (Stage::Live, Err(what)) => failure::unreadable(&what),
             _ => failure::ended(),
         };
-        let outcome = Outcome::Broken { failure };
-        self.tell(
-            cx,
-            Fact::Settled {
-                turn_id: &turn_id,
-                outcome,
-            },
-        );
+        self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
 
     /// Asks for a name, once.
@@ -439,7 +436,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
-        self.compacted(cx, false);
+        self.compaction_stopped(cx);
         self.settle(cx, cancelled.settled, None);
         for turn in cancelled.running {
             if !self.backstops.contains_key(&turn) {
@@ -505,13 +502,8 @@ impl Session {
                     failure: failure::no_result(),
                 },
             };
-            self.tell(
-                cx,
-                Fact::Settled {
-                    turn_id: &uuid,
-                    outcome,
-                },
-            );
+            let spent = result.and_then(|(_, spent)| spent.clone());
+            self.ended(cx, &uuid, outcome, spent);
         }
     }
 

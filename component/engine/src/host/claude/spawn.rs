@@ -65,21 +65,25 @@ pub fn command(start: &Start<'_>, environment: &Environment) -> Command {
     }
     args.extend(words(&["--replay-user-messages", ""]));
     let set = |name: &str, value: &str| (name.to_string(), Some(value.to_string()));
-    let mut env: Vec<(String, Option<String>)> = [
+    // What a prompt changed is known only where the program keeps what was before.
+    let keeps = start.setup.client.extras.file_reports;
+    let keeps = keeps.then(|| set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true"));
+    Command {
+        program: start.program.to_string(),
+        args,
+        inherit: Inherit::All,
+        env: [
             set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
             set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1"),
             set("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1"),
             set("CLAUDE_CODE_ENTRYPOINT", "sdk-ts"),
             ("NODE_OPTIONS".to_string(), None),
             ("DEBUG".to_string(), None),
-    ]
-    .into();
-    env.extend(environment.routed());
-    Command {
-        program: start.program.to_string(),
-        args,
-        inherit: Inherit::All,
-        env,
+        ]
+        .into_iter()
+        .chain(keeps)
+        .chain(environment.routed())
+        .collect(),
         cwd: start.setup.cwd.clone(),
     }
 }

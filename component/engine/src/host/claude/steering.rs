@@ -29,6 +29,7 @@ impl Session {
         let priority = if asks { "later" } else { "now" };
         let line = prompt::message(&self.id, &uuid, &blocks, Some(priority));
         self.write(cx, &line);
+        self.goal_asked(cx, &uuid, &prompt::words(&content.blocks));
         let running = true;
         self.tell(cx, Fact::Steered { ticket, running });
     }

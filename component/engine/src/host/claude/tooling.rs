@@ -16,6 +16,7 @@ use super::text::MAIN;
 use super::turns::Gate;
 use super::wire::{Block, Event, Frame, Message, Request, ResultMeta, part};
 use super::{control, permissions};
+use crate::host::more::More;
 use crate::host::{Cx, Fact};
 use crate::object;
 
@@ -138,6 +139,7 @@ impl Session {
         };
         let card = self.cards.asked(&asked, &mut out);
         self.tell_cards(cx, out);
+        let card = self.with_preview(id, request, card);
         self.ask_tool(cx, id, request, card);
     }
 
@@ -154,6 +156,7 @@ impl Session {
                     .task_made(&hook.task_id, &hook.task_subject, &mut out);
             }
             ("TaskCompleted", _) => self.cards.task_done(&hook.task_id, &mut out),
+            ("PostCompact", _) => self.summarized(request.input),
             _ => {}
         }
         self.tell_cards(cx, out);
@@ -216,6 +219,9 @@ impl Session {
             match told {
                 Told::Card(report) => self.tell(cx, Fact::Card(report.into())),
                 Told::Plan(entries) => self.tell(cx, Fact::Plan { entries }),
+                Told::Document { id, text } => {
+                    self.tell(cx, Fact::More(More::Document { id, text }));
+                }
                 // The options follow from the process's own word of its mode.
                 Told::PlanMode => {}
             }

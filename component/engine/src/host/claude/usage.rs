@@ -85,6 +85,14 @@ impl Meter {
         (self.usage(cost, origin), spent)
     }
 
+    /// The account has limits, which are told with what there was before.
+    pub fn limited(&self, limit: &RawValue) -> Usage {
+        let mut usage = self.usage(None, None);
+        let meta = usage.meta.get_or_insert_default();
+        meta.set("_claude/rateLimit", limit);
+        usage
+    }
+
     /// The context is as good as empty, or as full as this.
     pub fn compacted(&mut self, tokens: u64) -> Usage {
         self.last = Tokens {

@@ -4,6 +4,8 @@
 //! Everything is borrowed from the line. Invariant: an unknown field, kind or value spoils
 //! nothing; what cannot be read is as if it had not come.
 
+pub mod more;
+
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
@@ -93,6 +95,9 @@ pub struct Frame<'a> {
     /// `status`: how a compaction ended.
     #[serde(borrow)]
     pub compact_result: Text<'a>,
+    /// Likewise: why it failed.
+    #[serde(borrow)]
+    pub compact_error: Text<'a>,
     /// `compact_boundary`.
     #[serde(borrow)]
     pub compact_metadata: Option<&'a RawValue>,
@@ -429,6 +434,9 @@ pub struct Request<'a> {
     /// `can_use_tool`: the user's own rule that says so.
     #[serde(borrow)]
     pub matched_ask_rule: Option<&'a RawValue>,
+    /// `can_use_tool`: why it is asked.
+    #[serde(borrow)]
+    pub decision_reason: Text<'a>,
     /// `can_use_tool`.
     pub suppress_always_allow_rule: bool,
     /// `can_use_tool`.

@@ -203,6 +203,8 @@ impl Maka {
             w::skill_id(&skill.id).then(|| Skill {
                 description: first_of([&skill.description, &skill.name, &skill.id]),
                 hint: Some("what to do".into()),
+                teaches: false,
+                path: None,
                 id: skill.id.into_owned(),
             })
         });

@@ -48,6 +48,7 @@ pub fn dialog(whose: Whose<'_>, request: &RawValue) -> Option<Dialog> {
             fields: form.fields.iter().map(field).collect::<Option<_>>()?,
         },
         card: None,
+        more: None,
     })
 }
 

@@ -81,6 +81,7 @@ pub const HABITS: Habits = Habits {
     switches: false,
     terse: false,
     errands: false,
+    extras: false,
 };
 
 /// Under which name the Host's own facts stand in `_meta`.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Failure;
 use crate::json::Object;
 use crate::object;
-use crate::session::options::{By, Category, Choice, Options, Setting, Value, Wanted};
+use crate::session::options::{By, Category, Choice, Marks, Options, Setting, Value, Wanted};
 
 use super::failure;
 use super::models::Catalog;
@@ -246,6 +246,7 @@ fn choice(
         category,
         current: id_of_current,
         values,
+        marks: Marks::default(),
     }
 }
 

@@ -63,6 +63,7 @@ pub fn dialog(whose: Whose<'_>, request: &RawValue) -> Option<Dialog> {
         kind: of.into_owned(),
         body,
         card: None,
+        more: None,
     })
 }
 

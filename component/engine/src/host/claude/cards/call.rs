@@ -13,8 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::json::Object;
-use crate::object;
-use crate::projection::{Place, Report, Shown, Status, ToolKind};
+use crate::projection::{Hint, Place, Report, Shown, Status, ToolKind};
 
 type Digest = [u8; 32];
 
@@ -36,6 +35,9 @@ pub struct Call {
     pub terminal: bool,
     /// For hidden calls, whose result says less than their input.
     pub input: Option<Box<RawValue>>,
+    /// Whether the editor is told what changed, and nothing twice.
+    pub lean: bool,
+    hints: Vec<Digest>,
     known: bool,
     pub status: Option<Status>,
     title: Option<Digest>,
@@ -55,6 +57,7 @@ pub struct News {
     pub places: Option<Vec<Place>>,
     pub raw_input: Option<Box<RawValue>>,
     pub raw_output: Option<Box<RawValue>>,
+    pub hints: Vec<Hint>,
     pub notes: Notes,
 }
 
@@ -84,6 +87,8 @@ impl Call {
             planning: false,
             terminal: false,
             input: None,
+            lean: false,
+            hints: Vec::new(),
             known: false,
             status: None,
             title: None,
@@ -100,7 +105,10 @@ impl Call {
         let notes = &news.notes;
         let noted = notes.response.is_some() || notes.beside.is_some();
         let mut report = self.plain();
-        report.meta = Some(self.meta(news.notes));
+        report.hints = self.new_hints(news.hints);
+        let meta = self.meta(news.notes);
+        let noted = noted || self.lean && !(meta.is_empty() && report.hints.is_empty());
+        report.meta = Some(meta).filter(|meta| !meta.is_empty());
         report.status = fresh(&mut self.status, news.status, |status| *status);
         report.kind = fresh(&mut self.kind, news.kind, |kind| *kind);
         report.title = fresh(&mut self.title, news.title, |title| {
@@ -137,14 +145,38 @@ impl Call {
         }
     }
 
-    /// `_meta`: editors replace it as a whole, so `claudeCode` is complete in each report.
+    /// Those that were not told before.
+    fn new_hints(&mut self, mut hints: Vec<Hint>) -> Vec<Hint> {
+        hints.retain(|hint| {
+            // Texts alone: serialising them cannot fail.
+            let text = serde_json::to_vec(hint).unwrap_or_default();
+            let key = digest([text.as_slice()]);
+            let new = !self.hints.contains(&key);
+            if new {
+                self.hints.push(key);
+            }
+            new
+        });
+        hints
+    }
+
+    /// The card shows this already: a question about it did.
+    pub fn showed(&mut self, content: &[Shown]) {
+        self.content = Some(shown(content));
+    }
+
+    /// `_meta`: editors replace it as a whole, so `claudeCode` is complete in each report;
+    /// those that are told what changed put it together themselves.
     fn meta(&self, notes: Notes) -> Object {
         let mut names = Object::new();
         if let Some(response) = notes.response {
             names.set("toolResponse", &response);
         }
-        names.set("toolName", &self.name);
-        if let Some(parent) = &self.parent {
+        let told = self.lean && self.known;
+        if !told {
+            names.set("toolName", &self.name);
+        }
+        if let Some(parent) = self.parent.as_ref().filter(|_| !told) {
             names.set("parentToolUseId", parent);
         }
         if let Some(kind) = notes.non_execution {
@@ -153,7 +185,10 @@ impl Call {
         if let Some(feedback) = notes.feedback {
             names.set("userFeedback", &feedback);
         }
-        let mut meta = object! { "claudeCode": names };
+        let mut meta = Object::new();
+        if !names.is_empty() {
+            meta.set("claudeCode", &names);
+        }
         if let Some((name, value)) = notes.beside {
             meta.set(name, &value);
         }
@@ -194,6 +229,9 @@ fn shown(content: &[Shown]) -> Digest {
                 parts.extend([b"image".as_slice(), data.as_bytes(), mime_type.as_bytes()]);
             }
             Shown::Terminal(id) => parts.extend([b"terminal".as_slice(), id.as_bytes()]),
+            Shown::Patch { path, text } => {
+                parts.extend([b"patch".as_slice(), path.as_bytes(), text.as_bytes()]);
+            }
             Shown::Change(change) => {
                 parts.extend([b"change".as_slice(), change.path.as_bytes()]);
                 parts.extend(change.old.as_ref().map(|old| old.as_bytes()));

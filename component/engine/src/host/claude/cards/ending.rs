@@ -15,7 +15,7 @@ use super::super::tools;
 use super::super::tools::blocks::Content;
 use super::call::{Call, News};
 use super::running::exit;
-use super::{Cards, Ended, Told};
+use super::{Cards, Ended, Told, lean};
 use crate::json::Object;
 use crate::limits;
 use crate::object;
@@ -36,7 +36,7 @@ impl Cards {
             let input = call.input.take();
             let told = result.structured.filter(|_| !result.is_error);
             if told.is_some_and(|told| self.steps.told(&name, input.as_deref(), told)) {
-                out.push(Told::Plan(self.steps.entries()));
+                self.plan(self.steps.entries(), out);
             }
             return self.end(id);
         }
@@ -65,7 +65,8 @@ impl Cards {
             news.content = Some(shown);
             // The terminal of a command that runs on stays open.
             if !ran.background {
-                news.notes.beside = Some(("terminal_exit", exit(id, ran.exit_code)));
+                let code = lean::exit_code(self.setting.extras, ran.exit_code, status);
+                news.notes.beside = Some(("terminal_exit", exit(id, code)));
                 self.call(id)
                     .into_iter()
                     .for_each(|call| call.terminal = false);
@@ -78,8 +79,12 @@ impl Cards {
                 Content::Nothing => None,
                 _ => result.content.map(ToOwned::to_owned),
             };
+            self.result_lean(&name, result.is_error, &content, result.content, &mut news);
         }
         self.tell(id, news, out);
+        if name == "ExitPlanMode" && !result.is_error {
+            self.plan_approved(id, result.structured, out);
+        }
         self.end(id);
     }
 
@@ -114,9 +119,11 @@ impl Cards {
             news.content = Some(content);
             news.places = Some(places);
         }
-        if call.name == "EnterPlanMode" {
+        let name = call.name.clone();
+        if name == "EnterPlanMode" {
             self.plans(id, out);
         }
+        self.hooked_lean(&name, response, &mut news);
         self.tell(id, news, out);
     }
 
@@ -153,6 +160,7 @@ impl Cards {
             ..News::default()
         };
         news.notes.response = to_raw_value(&response).ok();
+        self.lean_notes(&mut news);
         self.tell(id, news, out);
     }
 

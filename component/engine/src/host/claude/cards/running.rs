@@ -47,6 +47,7 @@ impl Cards {
             ..News::default()
         };
         news.notes.response = to_raw_value(&response).ok();
+        self.lean_notes(&mut news);
         self.tell(id, news, out);
     }
 
@@ -86,19 +87,24 @@ impl Cards {
     /// A `memory_recall` frame, which is a card of its own.
     pub fn recalled(&self, id: &str, mode: &str, memories: &[&RawValue], out: &mut Vec<Told>) {
         let cwd = &self.setting.cwd;
-        out.push(Told::Card(memory::recalled(id, mode, memories, cwd)));
+        let mut card = memory::recalled(id, mode, memories, cwd);
+        if self.setting.extras.on {
+            let names = object! { "toolName": "memory_recall" };
+            card.meta = Some(object! { "claudeCode": names });
+        }
+        out.push(Told::Card(card));
     }
 
     /// The `TaskCreated` hook.
     pub fn task_made(&mut self, id: &str, subject: &str, out: &mut Vec<Told>) {
         self.steps.made(id, subject, None);
-        out.push(Told::Plan(self.steps.entries()));
+        self.plan(self.steps.entries(), out);
     }
 
     /// The `TaskCompleted` hook.
     pub fn task_done(&mut self, id: &str, out: &mut Vec<Told>) {
         if self.steps.done(id) {
-            out.push(Told::Plan(self.steps.entries()));
+            self.plan(self.steps.entries(), out);
         }
     }
 

@@ -21,6 +21,7 @@ use super::replay::Replay;
 use super::tell::Telling;
 use super::{Job, folder};
 use crate::effect::FileDeparture;
+use crate::host::more::More;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
 use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
 use crate::limits;
@@ -71,9 +72,17 @@ impl Load {
     /// The end has come, or it came to nothing.
     pub fn refuse(mut self, cx: &mut Cx<'_, '_>, failure: Failure) -> Now {
         self.close(cx);
+        self.past_over(cx);
         let ticket = self.ticket;
         cx.answer(Fact::Refused { ticket, failure });
         Now::Over
+    }
+
+    /// The past was told, or there is none: some editors want to know.
+    fn past_over(&self, cx: &mut Cx<'_, '_>) {
+        if self.replay && self.setup.client.extras.replay_end {
+            let _heard = cx.tell(self.key, Fact::More(More::PastEnd));
+        }
     }
 
     fn close(&mut self, cx: &mut Cx<'_, '_>) {
@@ -207,11 +216,7 @@ impl Claude {
         let stored = found.file.is_some();
         match found.file {
             Some((handle, size, project)) if load.replay => {
-                let telling = Telling::new(Setting {
-                    cwd: load.setup.cwd.clone(),
-                    terminals: load.setup.client.terminals,
-                    terminal_deltas: load.setup.client.terminal_deltas,
-                });
+                let telling = Telling::new(Setting::of(&load.setup, true));
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
@@ -309,6 +314,7 @@ impl Claude {
                             session.remembers(reading.telling.cards);
                         }
                     }
+                    load.past_over(cx);
                     return session.loaded(cx, load.ticket);
                 }
             }

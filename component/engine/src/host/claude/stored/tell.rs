@@ -13,6 +13,7 @@ use super::super::cards::{Cards, Ended, Setting, Told};
 use super::super::wire::{Block, Message, Origin, part};
 use super::rows::{By, OfAgent, Picture, Row};
 use super::{folder, words};
+use crate::host::more::More;
 use crate::host::{Fact, Said};
 use crate::projection::Speaker;
 
@@ -204,6 +205,7 @@ fn told(all: Vec<Told>, tell: &mut dyn FnMut(Fact<'_>)) {
         match told {
             Told::Card(report) => tell(Fact::Card(report.into())),
             Told::Plan(entries) => tell(Fact::Plan { entries }),
+            Told::Document { id, text } => tell(Fact::More(More::Document { id, text })),
             Told::PlanMode => {}
         }
     }
