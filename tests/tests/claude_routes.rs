@@ -38,7 +38,11 @@ impl World {
             ("auth logout", ran("Successfully logged out.\n", "", 0)),
             (
                 "auth status --json",
-                ran(r#"{ "loggedIn": false, "authMethod": "none", "apiProvider": "firstParty" }"#, "", 1),
+                ran(
+                    r#"{ "loggedIn": false, "authMethod": "none", "apiProvider": "firstParty" }"#,
+                    "",
+                    1,
+                ),
             ),
         ]
         .map(|(words, ran)| (words.to_owned(), ran))
@@ -62,7 +66,8 @@ impl World {
     fn got(&self) -> Vec<Value> {
         let got = self.desk.log.iter();
         let got = got.filter_map(|line| line.strip_prefix("< "));
-        got.map(|line| serde_json::from_str(line).expect("checked before")).collect()
+        got.map(|line| serde_json::from_str(line).expect("checked before"))
+            .collect()
     }
 
     fn answer(&self, id: u64) -> Option<Value> {
@@ -137,7 +142,9 @@ fn api_key() -> Value {
 
 fn ids(methods: &Value) -> Vec<&str> {
     let methods = methods.as_array().expect("a list").iter();
-    methods.map(|it| it["id"].as_str().expect("an id")).collect()
+    methods
+        .map(|it| it["id"].as_str().expect("an id"))
+        .collect()
 }
 
 /// Section 3: what is offered, to whom.
@@ -160,7 +167,10 @@ fn given_what_a_client_can_do_when_it_initializes_then_it_is_offered_the_ways_it
         "description": "Sign in with a Claude subscription",
         "type": "terminal", "args": ["--cli", "auth", "login", "--claudeai"] });
     assert_eq!(methods[0], login);
-    assert_eq!(methods[1]["args"], json!(["--cli", "auth", "login", "--console"]));
+    assert_eq!(
+        methods[1]["args"],
+        json!(["--cli", "auth", "login", "--console"])
+    );
     assert_eq!(ids(&methods), ["claude-ai-login", "console-login"]);
 
     let meta = json!({ "_meta": { "terminal-auth": true } });
@@ -170,7 +180,13 @@ fn given_what_a_client_can_do_when_it_initializes_then_it_is_offered_the_ways_it
         "label": "Claude subscription" } });
     assert_eq!(methods[0]["_meta"], start);
 
-    for sign in ["NO_BROWSER", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "CLAUDE_CODE_REMOTE"] {
+    for sign in [
+        "NO_BROWSER",
+        "SSH_CONNECTION",
+        "SSH_CLIENT",
+        "SSH_TTY",
+        "CLAUDE_CODE_REMOTE",
+    ] {
         let remote = json!({ "HOME": "/srv/home", sign: "1" });
         let methods = World::with(&terminal, &remote, 0).welcome["authMethods"].clone();
         assert_eq!(ids(&methods), ["claude-login"], "{sign}");
@@ -180,8 +196,14 @@ fn given_what_a_client_can_do_when_it_initializes_then_it_is_offered_the_ways_it
     let gateway = json!({ "auth": { "_meta": { "gateway": true } } });
     let methods = World::with(&gateway, &home, 0).welcome["authMethods"].clone();
     assert_eq!(ids(&methods), ["gateway", "gateway-bedrock"]);
-    assert_eq!(methods[0]["_meta"], json!({ "gateway": { "protocol": "anthropic" } }));
-    assert_eq!(methods[1]["_meta"], json!({ "gateway": { "protocol": "bedrock" } }));
+    assert_eq!(
+        methods[0]["_meta"],
+        json!({ "gateway": { "protocol": "anthropic" } })
+    );
+    assert_eq!(
+        methods[1]["_meta"],
+        json!({ "gateway": { "protocol": "bedrock" } })
+    );
 
     let hidden = json!({ "HOME": "/srv/home", "AIRLOCK_HIDE_CLAUDE_AUTH": "1" });
     let methods = World::with(&terminal, &hidden, 0).welcome["authMethods"].clone();
@@ -225,7 +247,10 @@ fn given_hidden_subscriptions_when_a_session_begins_with_one_then_it_is_refused(
     let new = world.request("session/new", &json!({ "cwd": CWD, "mcpServers": [] }));
     let error = world.error(new);
     assert_eq!(error["code"], -32000);
-    assert_eq!(error["data"], json!({ "reason": "claude_subscription_not_supported" }));
+    assert_eq!(
+        error["data"],
+        json!({ "reason": "claude_subscription_not_supported" })
+    );
     assert_eq!(world.statuses(), [api_key()]);
     assert_eq!(world.desk.channels().len(), 1);
 }
@@ -244,13 +269,20 @@ fn given_a_process_that_cannot_start_when_it_says_why_then_the_error_says_it_too
         let mut world = World::new();
         world.desk.host.greeting = None;
         let new = world.request("session/new", &json!({ "cwd": CWD, "mcpServers": [] }));
-        let result = words::result(json!({ "subtype": "error_during_execution", "is_error": true,
-            "errors": ["Sign in at the gateway."], "startup_failure_reason": reason }));
+        let result = words::result(
+            json!({ "subtype": "error_during_execution", "is_error": true,
+            "errors": ["Sign in at the gateway."], "startup_failure_reason": reason }),
+        );
         world.says(&[result]);
         let error = world.error(new);
         assert_eq!(error["code"], code, "{reason}");
         assert_eq!(error["data"], json!({ "startupFailureReason": reason }));
-        assert!(error["message"].as_str().expect("words").contains("Sign in at the gateway."));
+        assert!(
+            error["message"]
+                .as_str()
+                .expect("words")
+                .contains("Sign in at the gateway.")
+        );
         assert_eq!(world.desk.channels(), [0; 0]);
     }
 }
@@ -261,7 +293,10 @@ fn given_a_process_that_cannot_start_when_it_says_why_then_the_error_says_it_too
 fn given_ways_to_sign_in_when_asked_for_then_known_ones_are_accepted_and_others_are_not() {
     let mut world = World::new();
     for method in ["gateway", "gateway-bedrock"] {
-        assert_eq!(world.asks("authenticate", &json!({ "methodId": method })), json!({}));
+        assert_eq!(
+            world.asks("authenticate", &json!({ "methodId": method })),
+            json!({})
+        );
     }
     for method in ["nope", "claude-ai-login", ""] {
         let id = world.request("authenticate", &json!({ "methodId": method }));
@@ -278,22 +313,38 @@ fn given_ways_to_sign_in_when_asked_for_then_known_ones_are_accepted_and_others_
 #[test]
 fn given_a_gateway_when_signed_in_there_then_processes_go_there_and_it_is_told() {
     let mut world = World::new();
-    let meta = json!({ "gateway": { "baseUrl": "https://gate.example", "headers": { "x-key": "s" } } });
-    world.asks("authenticate", &json!({ "methodId": "gateway", "_meta": meta }));
+    let meta =
+        json!({ "gateway": { "baseUrl": "https://gate.example", "headers": { "x-key": "s" } } });
+    world.asks(
+        "authenticate",
+        &json!({ "methodId": "gateway", "_meta": meta }),
+    );
     let gateway = json!({ "kind": "gateway", "label": "Custom gateway",
                           "detail": "https://gate.example" });
     assert_eq!(world.statuses(), [gateway.clone()]);
     world.new_session();
     let set = |value: &str| Some(Some(value.to_owned()));
-    assert_eq!(world.variable(0, "ANTHROPIC_BASE_URL"), set("https://gate.example"));
-    assert_eq!(world.variable(0, "ANTHROPIC_CUSTOM_HEADERS"), set("x-key: s"));
+    assert_eq!(
+        world.variable(0, "ANTHROPIC_BASE_URL"),
+        set("https://gate.example")
+    );
+    assert_eq!(
+        world.variable(0, "ANTHROPIC_CUSTOM_HEADERS"),
+        set("x-key: s")
+    );
     assert_eq!(world.variable(0, "ANTHROPIC_AUTH_TOKEN"), set(" "));
     assert_eq!(world.variable(0, "ANTHROPIC_API_KEY"), Some(None));
     // What the process says of its key is not who is signed in.
     assert_eq!(world.statuses(), [gateway]);
     let bad = json!({ "gateway": { "baseUrl": "gate.example" } });
-    let id = world.request("authenticate", &json!({ "methodId": "gateway", "_meta": bad }));
-    assert_eq!(world.error(id)["data"], json!({ "baseUrl": "gate.example" }));
+    let id = world.request(
+        "authenticate",
+        &json!({ "methodId": "gateway", "_meta": bad }),
+    );
+    assert_eq!(
+        world.error(id)["data"],
+        json!({ "baseUrl": "gate.example" })
+    );
 }
 
 /// Section 2: overrides are cleared, and who is signed in is asked anew.
@@ -315,10 +366,14 @@ fn given_somebody_signed_in_when_they_sign_out_then_the_program_does_it_and_the_
 #[test]
 fn given_a_gateway_when_somebody_signs_out_then_models_come_from_where_they_came_at_first() {
     let mut world = World::new();
-    let way = json!({ "providerId": "main", "apiType": "anthropic", "baseUrl": "https://gate.example" });
+    let way =
+        json!({ "providerId": "main", "apiType": "anthropic", "baseUrl": "https://gate.example" });
     world.asks("providers/set", &way);
     world.asks("logout", &json!({}));
-    assert_eq!(world.provider()["current"]["baseUrl"], "https://api.anthropic.com");
+    assert_eq!(
+        world.provider()["current"]["baseUrl"],
+        "https://api.anthropic.com"
+    );
     world.new_session();
     assert_eq!(world.variable(0, "ANTHROPIC_BASE_URL"), None);
 }
@@ -335,7 +390,10 @@ fn given_a_program_that_cannot_sign_out_when_asked_to_then_the_error_has_its_wor
     assert_eq!(world.desk.host.ran, ["auth logout"]);
 
     // One that hangs is ended.
-    let hangs = Ran { code: None, ..ran("", "Waiting", 0) };
+    let hangs = Ran {
+        code: None,
+        ..ran("", "Waiting", 0)
+    };
     world.desk.host.asides.insert("auth logout".into(), hangs);
     let id = world.request("logout", &json!({}));
     world.desk.advance(29_999);
@@ -357,7 +415,10 @@ fn given_a_program_that_cannot_sign_out_when_asked_to_then_the_error_has_its_wor
 #[test]
 fn given_a_logout_under_way_when_the_editor_goes_then_it_is_answered() {
     let mut world = World::new();
-    let hangs = Ran { code: None, ..ran("", "", 0) };
+    let hangs = Ran {
+        code: None,
+        ..ran("", "", 0)
+    };
     world.desk.host.asides.insert("auth logout".into(), hangs);
     let id = world.request("logout", &json!({}));
     world.desk.hang_up();
@@ -380,14 +441,24 @@ fn given_an_environment_when_providers_are_listed_then_the_one_is_where_it_says(
 #[test]
 fn given_a_provider_that_cannot_be_used_when_set_then_the_params_are_refused() {
     let mut world = World::new();
-    let way = |id: &str, api: &str, url: &str| {
-        json!({ "providerId": id, "apiType": api, "baseUrl": url })
-    };
+    let way = |id: &str, api: &str, url: &str| json!({ "providerId": id, "apiType": api, "baseUrl": url });
     let table = [
-        (way("other", "anthropic", "https://a.example"), json!({ "providerId": "other" })),
-        (way("main", "openai", "https://a.example"), json!({ "apiType": "openai" })),
-        (way("main", "vertex", "https://a.example"), json!({ "apiType": "vertex" })),
-        (way("main", "anthropic", "a.example"), json!({ "baseUrl": "a.example" })),
+        (
+            way("other", "anthropic", "https://a.example"),
+            json!({ "providerId": "other" }),
+        ),
+        (
+            way("main", "openai", "https://a.example"),
+            json!({ "apiType": "openai" }),
+        ),
+        (
+            way("main", "vertex", "https://a.example"),
+            json!({ "apiType": "vertex" }),
+        ),
+        (
+            way("main", "anthropic", "a.example"),
+            json!({ "baseUrl": "a.example" }),
+        ),
         (
             words::with(
                 way("main", "anthropic", "https://a.example"),
@@ -402,9 +473,15 @@ fn given_a_provider_that_cannot_be_used_when_set_then_the_params_are_refused() {
         assert_eq!(error["code"], -32602, "{params}");
         assert_eq!(error["data"], data);
     }
-    assert_eq!(world.provider()["current"]["baseUrl"], "https://api.anthropic.com");
+    assert_eq!(
+        world.provider()["current"]["baseUrl"],
+        "https://api.anthropic.com"
+    );
     // One that is not there is off already.
-    assert_eq!(world.asks("providers/disable", &json!({ "providerId": "other" })), json!({}));
+    assert_eq!(
+        world.asks("providers/disable", &json!({ "providerId": "other" })),
+        json!({})
+    );
 }
 
 /// Section 16: between two turns, under the same id; what is asked meanwhile waits.
@@ -432,7 +509,10 @@ fn given_a_turn_that_runs_when_a_provider_is_set_then_its_process_is_replaced_af
         assert!(started.contains(&"--permission-mode=acceptEdits".to_owned()));
         let set = |value: &str| Some(Some(value.to_owned()));
         assert_eq!(world.variable(1, "CLOUD_ML_REGION"), set("r"));
-        assert_eq!(world.variable(1, "ANTHROPIC_VERTEX_BASE_URL"), set("https://gate.example"));
+        assert_eq!(
+            world.variable(1, "ANTHROPIC_VERTEX_BASE_URL"),
+            set("https://gate.example")
+        );
         assert_eq!(world.variable(1, "ANTHROPIC_BASE_URL"), Some(None));
         let two = world.desk.prompt(&session, "two");
         world.settle();
@@ -451,7 +531,8 @@ fn given_a_process_that_is_being_replaced_when_it_is_asked_something_then_that_w
     let mut world = World::new();
     let session = world.new_session();
     world.desk.host.by_hand("initialize");
-    let way = json!({ "providerId": "main", "apiType": "anthropic", "baseUrl": "https://gate.example" });
+    let way =
+        json!({ "providerId": "main", "apiType": "anthropic", "baseUrl": "https://gate.example" });
     world.asks("providers/set", &way);
     // Nothing was said in it: there is nothing to resume.
     assert!(world.desk.host.started[1].contains(&format!("--session-id={session}")));
@@ -484,12 +565,15 @@ fn given_a_new_process_that_does_not_come_up_when_prompts_wait_then_they_are_ans
     let mut world = World::new();
     let session = world.new_session();
     world.desk.host.by_hand("initialize");
-    let way = json!({ "providerId": "main", "apiType": "anthropic", "baseUrl": "https://gate.example" });
+    let way =
+        json!({ "providerId": "main", "apiType": "anthropic", "baseUrl": "https://gate.example" });
     world.asks("providers/set", &way);
     let one = world.desk.prompt(&session, "one");
     world.settle();
     let channel = *world.desk.channels().last().expect("a process");
-    world.desk.arrives(Input::Host(channel, HostArrival::Exited(Some(1))));
+    world
+        .desk
+        .arrives(Input::Host(channel, HostArrival::Exited(Some(1))));
     world.desk.host_says([Say::Close]);
     world.settle();
     assert_eq!(world.error(one)["code"], -32603);

@@ -66,7 +66,10 @@ fn given_a_stored_session_when_forked_then_its_rows_stand_under_a_new_id_and_a_p
         let title = "Edit it [[mock:edit]] (fork)";
         expected.push(json!({ "type": "custom-title", "customTitle": title, "sessionId": id }));
         assert_eq!(rows(world, &id), expected);
-        assert_eq!(world.desk.files.content[&format!("{PROJECT}/{ID}.jsonl")], TURNS.as_bytes());
+        assert_eq!(
+            world.desk.files.content[&format!("{PROJECT}/{ID}.jsonl")],
+            TURNS.as_bytes()
+        );
         // It is answered as a new session is, and works as one.
         let result = world.result(request);
         assert_eq!(result["modes"]["currentModeId"], "default");
@@ -90,7 +93,11 @@ fn given_a_stored_session_when_forked_then_its_rows_stand_under_a_new_id_and_a_p
 #[test]
 fn given_no_such_session_when_forked_then_it_is_not_found() {
     let mut world = World::plain();
-    for id in ["00000000-0000-4000-8000-000000000000", "../../etc/passwd", ""] {
+    for id in [
+        "00000000-0000-4000-8000-000000000000",
+        "../../etc/passwd",
+        "",
+    ] {
         let request = fork(&mut world, &params(id));
         let expected = json!({ "code": -32002, "message": "Resource not found",
                                "data": { "sessionId": id } });
@@ -99,7 +106,10 @@ fn given_no_such_session_when_forked_then_it_is_not_found() {
     let mut nowhere = params(ID);
     nowhere["cwd"] = json!("/srv/nowhere");
     let request = fork(&mut world, &nowhere);
-    assert_eq!(world.error(request)["data"], json!({ "cwd": "/srv/nowhere" }));
+    assert_eq!(
+        world.error(request)["data"],
+        json!({ "cwd": "/srv/nowhere" })
+    );
     assert_eq!(world.desk.host.started.len(), 0);
     assert_eq!(world.desk.files.content.len(), 1);
     world.is_tidy();
@@ -108,10 +118,9 @@ fn given_no_such_session_when_forked_then_it_is_not_found() {
 /// Two messages of the model with one text, between prompts.
 fn told_twice(world: &mut World) {
     let row = |text: &str, id: &str| {
-        answer_row(text).replace(&format!("msg-{text}"), id).replace(
-            &format!("a-{text}"),
-            &format!("row-{id}"),
-        )
+        answer_row(text)
+            .replace(&format!("msg-{text}"), id)
+            .replace(&format!("a-{text}"), &format!("row-{id}"))
     };
     let parts = [
         prompt_row("One"),
@@ -127,7 +136,6 @@ fn told_twice(world: &mut World) {
     world.stored(OTHER, &parts.concat());
 }
 
-
 /// The public description of the extension: by id, with the suffix of a part too; by text
 /// where no message has the id; a point that cannot be read means all of it.
 #[test]
@@ -141,14 +149,29 @@ fn given_a_message_when_forked_there_then_all_up_to_it_is_kept() {
         (json!({ "version": 1, "messageId": "m2:segment:7" }), 5),
         (json!({ "version": 1, "messageId": "row-m3" }), 7),
         (json!({ "version": 1, "messageId": "u-Two" }), 3),
-        (json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Alone") }), 5),
-        (json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Alone"),
-                 "messageOccurrence": 9 }), 5),
-        (json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Same"),
-                 "messageOccurrence": 1 }), 2),
-        (json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Same"),
-                 "messageOccurrence": 2 }), 7),
-        (json!({ "version": 1, "messageId": "m3", "messageFingerprint": print("Alone") }), 7),
+        (
+            json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Alone") }),
+            5,
+        ),
+        (
+            json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Alone"),
+                 "messageOccurrence": 9 }),
+            5,
+        ),
+        (
+            json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Same"),
+                 "messageOccurrence": 1 }),
+            2,
+        ),
+        (
+            json!({ "version": 1, "messageId": gone, "messageFingerprint": print("Same"),
+                 "messageOccurrence": 2 }),
+            7,
+        ),
+        (
+            json!({ "version": 1, "messageId": "m3", "messageFingerprint": print("Alone") }),
+            7,
+        ),
         (json!({ "version": 2, "messageId": "m1" }), 8),
         (json!({ "version": 1, "messageId": " " }), 8),
         (json!({ "version": 1 }), 8),

@@ -19,8 +19,8 @@ pub use crate::host::Client;
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
 use crate::host::more::{More, Record};
 use crate::host::{
-    Account, Errand, Extras, Habits, ListItem, ListPage, PlanEntry, Provider, SessionKey, Setup, SignIn,
-    Skill, Spent, Usage,
+    Account, Errand, Extras, Habits, ListItem, ListPage, PlanEntry, Provider, SessionKey, Setup,
+    SignIn, Skill, Spent, Usage,
 };
 use crate::json::Object;
 use crate::limits;

@@ -9,9 +9,7 @@ pub mod maka;
 mod module;
 pub mod more;
 
-pub use errand::{
-    Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy,
-};
+pub use errand::{Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy};
 pub use index::{IndexQuery, IndexRow, Shown, Standing, State};
 pub use module::Module;
 

@@ -32,11 +32,11 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Option<Result<Ask, Rp
         "logout" => read(method, params).map(|Nothing {}| Errand::SignOut),
         "providers/list" => read(method, params).map(|Nothing {}| Errand::Providers),
         "providers/set" => read(method, params).map(set_provider),
-        "providers/disable" => read(method, params).map(|params: Disable<'_>| {
-            Errand::DropProvider {
+        "providers/disable" => {
+            read(method, params).map(|params: Disable<'_>| Errand::DropProvider {
                 id: params.provider_id.into_owned(),
-            }
-        }),
+            })
+        }
         _ => return None,
     };
     Some(errand.map(Ask::Errand))
@@ -130,7 +130,9 @@ fn sign_in(params: Authenticate<'_>) -> Errand {
         #[serde(borrow)]
         gateway: Way<'a>,
     }
-    let meta = params.meta.and_then(|meta| serde_json::from_str(meta.get()).ok());
+    let meta = params
+        .meta
+        .and_then(|meta| serde_json::from_str(meta.get()).ok());
     Errand::SignIn {
         method: params.method_id.into_owned(),
         gateway: meta.map(|Meta { gateway }| gateway.owned()),

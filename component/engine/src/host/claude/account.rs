@@ -131,7 +131,11 @@ mod tests {
     fn told(json: &str) -> [String; 3] {
         let seen: Seen<'_> = serde_json::from_str(json).unwrap_or_default();
         let account = read(&seen);
-        [account.kind, account.label, account.detail.unwrap_or_default()]
+        [
+            account.kind,
+            account.label,
+            account.detail.unwrap_or_default(),
+        ]
     }
 
     /// The first three are what version 2.1.318 says.

@@ -35,7 +35,12 @@ pub fn sign_ins(environment: &Environment) -> Vec<SignIn> {
         // No browser can be opened here: the program's own dialogue tells what to do.
         if !hidden {
             let about = "Sign in to Claude in a terminal on the remote machine";
-            all.push(terminal("claude-login", "Log in with Claude", about, &["--cli"]));
+            all.push(terminal(
+                "claude-login",
+                "Log in with Claude",
+                about,
+                &["--cli"],
+            ));
         }
     } else {
         if !hidden {
@@ -54,7 +59,11 @@ pub fn sign_ins(environment: &Environment) -> Vec<SignIn> {
         ));
     }
     all.push(gateway("gateway", "Custom gateway", "anthropic"));
-    all.push(gateway("gateway-bedrock", "Custom gateway (Bedrock)", "bedrock"));
+    all.push(gateway(
+        "gateway-bedrock",
+        "Custom gateway (Bedrock)",
+        "bedrock",
+    ));
     all
 }
 
@@ -75,7 +84,10 @@ impl Claude {
             }
             Errand::Rename { session_id, title } => {
                 let live = self.sessions.values_mut();
-                match live.filter(|it| it.is_live()).find(|it| it.id() == session_id) {
+                match live
+                    .filter(|it| it.is_live())
+                    .find(|it| it.id() == session_id)
+                {
                     Some(session) => session.rename(cx, ticket, title),
                     None => self.edit(cx, ticket, (session_id, Change::Name(title))),
                 }

@@ -192,6 +192,7 @@ impl Session {
         let origin: Origin<'_> = part(frame.origin);
         let uuids = frame.prompts();
         let gate = self.turns.gate();
+        self.remembered.costs(frame.total_cost_usd);
         let (usage, spent) = self.meter.result(
             frame.usage,
             frame.model_usage,

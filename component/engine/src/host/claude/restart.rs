@@ -9,10 +9,10 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::Claude;
 use super::modes::BYPASS;
 use super::options::Panel;
 use super::session::{Again, Session, Stage};
-use super::Claude;
 use crate::host::{Command, Cx, Ending, Fact, Outcome, SessionKey, Setup};
 use crate::input::Channel;
 use crate::rpc::Ticket;

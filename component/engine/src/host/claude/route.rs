@@ -81,7 +81,10 @@ impl Route {
         // A line break would make two header fields of one.
         let fields = &gateway.headers;
         let bad = |name: &str| name.is_empty() || name.contains(':') || !clean(name);
-        if let Some((name, _)) = fields.iter().find(|(name, value)| bad(name) || !clean(value)) {
+        if let Some((name, _)) = fields
+            .iter()
+            .find(|(name, value)| bad(name) || !clean(value))
+        {
             return Err(failure::header(name));
         }
         Ok(Route { api, gateway })
@@ -124,7 +127,9 @@ impl Route {
         let taken = |name: &&str| !set.iter().any(|(known, _)| known == name);
         let away: Vec<&str> = WAYS.into_iter().filter(taken).collect();
         set.extend(away.into_iter().map(|name| (name, None)));
-        let owned = set.into_iter().map(|(name, value)| (name.to_string(), value));
+        let owned = set
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value));
         owned.collect()
     }
 }
@@ -169,7 +174,11 @@ pub fn provider(route: Option<&Route>, environment: &Environment) -> Provider {
 
 /// Where models come from if the editor says nothing.
 fn native(environment: &Environment) -> (String, String) {
-    let is_set = |name| environment.value(name).is_some_and(|it| !matches!(it, "0" | "false"));
+    let is_set = |name| {
+        environment
+            .value(name)
+            .is_some_and(|it| !matches!(it, "0" | "false"))
+    };
     let (api, variable, usual) = if is_set("CLAUDE_CODE_USE_BEDROCK") {
         let region = environment.value("AWS_REGION").unwrap_or("us-east-1");
         let usual = format!("https://bedrock-runtime.{region}.amazonaws.com");
@@ -239,10 +248,20 @@ mod tests {
             let found = variables.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_deref())
         };
-        assert_eq!(value("ANTHROPIC_BASE_URL"), Some(Some("https://gate.example/v1")));
+        assert_eq!(
+            value("ANTHROPIC_BASE_URL"),
+            Some(Some("https://gate.example/v1"))
+        );
         assert_eq!(value("ANTHROPIC_AUTH_TOKEN"), Some(Some(" ")));
-        assert_eq!(value("ANTHROPIC_CUSTOM_HEADERS"), Some(Some("x-key: s\nx-b: t")));
-        for other in ["ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK", "CLOUD_ML_REGION"] {
+        assert_eq!(
+            value("ANTHROPIC_CUSTOM_HEADERS"),
+            Some(Some("x-key: s\nx-b: t"))
+        );
+        for other in [
+            "ANTHROPIC_API_KEY",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLOUD_ML_REGION",
+        ] {
             assert_eq!(value(other), Some(None), "{other}");
         }
         let names = variables.len();
@@ -258,7 +277,14 @@ mod tests {
 
     #[test]
     fn given_an_address_or_a_header_that_is_none_when_read_then_it_is_refused() {
-        for url in ["", "gate.example", "https://", "http:///x", "ftp://x", "https://a\nb"] {
+        for url in [
+            "",
+            "gate.example",
+            "https://",
+            "http:///x",
+            "ftp://x",
+            "https://a\nb",
+        ] {
             let route = Route::sign_in("gateway", gateway(url, &[]));
             assert!(route.is_err(), "{url}");
         }
@@ -285,7 +311,12 @@ mod tests {
                 "vertex",
                 "https://us-east5-aiplatform.googleapis.com",
             ),
-            ("CLAUDE_CODE_USE_VERTEX", "0", "anthropic", "https://api.anthropic.com"),
+            (
+                "CLAUDE_CODE_USE_VERTEX",
+                "0",
+                "anthropic",
+                "https://api.anthropic.com",
+            ),
         ];
         for (name, value, api, url) in table {
             let current = provider(None, &Environment::of(name, value)).current;

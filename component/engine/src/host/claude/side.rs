@@ -59,7 +59,9 @@ impl Claude {
             program: self.program.clone(),
             args: args.iter().map(ToString::to_string).collect(),
             inherit: Inherit::All,
-            env: ["NODE_OPTIONS", "DEBUG"].map(|name| (name.to_owned(), None)).into(),
+            env: ["NODE_OPTIONS", "DEBUG"]
+                .map(|name| (name.to_owned(), None))
+                .into(),
             cwd: self.environment.home().unwrap_or("/").to_owned(),
         };
         let open = HostDeparture::Open(Target::Process(command));
@@ -163,6 +165,8 @@ impl Side {
     fn words(&self) -> String {
         let said = [&self.said, &self.out].map(|it| String::from_utf8_lossy(it));
         let mut said = said.iter().map(|it| it.trim());
-        said.find(|it| !it.is_empty()).unwrap_or_default().to_owned()
+        said.find(|it| !it.is_empty())
+            .unwrap_or_default()
+            .to_owned()
     }
 }

@@ -110,9 +110,7 @@ impl Edit {
             (Step::Changing, Some(FileArrival::Refused(refusal))) if self.is_done(&refusal) => {
                 self.done(cx)
             }
-            (_, Some(FileArrival::Refused(refusal))) => {
-                self.refuse(cx, failure::storage(&refusal))
-            }
+            (_, Some(FileArrival::Refused(refusal))) => self.refuse(cx, failure::storage(&refusal)),
             _ => self.refuse(cx, failure::unforeseen()),
         }
     }
@@ -165,7 +163,8 @@ impl Edit {
         let project = format!("{}/{name}", self.projects);
         let file = folder::file(&project, &self.id);
         self.step = Step::Looking(project);
-        cx.core.file(owner, FileDeparture::Stat(Root::HostState, file));
+        cx.core
+            .file(owner, FileDeparture::Stat(Root::HostState, file));
         Now::Waits
     }
 }

@@ -12,10 +12,10 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::Claude;
 use super::super::failure;
 use super::super::modes::BYPASS;
 use super::super::session::{Again, Session};
-use super::super::Claude;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::point::Search;

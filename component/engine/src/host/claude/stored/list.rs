@@ -220,7 +220,10 @@ impl Listing {
             };
             let archived = archive.contains(id);
             let wanted = self.query.as_ref().is_none_or(|query| {
-                let named = query.ids.as_ref().is_none_or(|ids| ids.iter().any(|it| it == id));
+                let named = query
+                    .ids
+                    .as_ref()
+                    .is_none_or(|ids| ids.iter().any(|it| it == id));
                 named && query.shown.shows(archived)
             });
             if wanted {

@@ -149,9 +149,7 @@ impl Claude {
         let sessions = &self.sessions;
         let standings = |id: &str| sessions.values().find(|it| it.id() == id)?.standing();
         let now = match self.stored.jobs.get_mut(&id) {
-            Some(Job::List(listing)) => {
-                listing.arrival(cx, owner, handle, arrival, &standings)
-            }
+            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival, &standings),
             Some(Job::Look(watch)) => {
                 let watch = watch.clone();
                 self.looked(cx, &watch, arrival)

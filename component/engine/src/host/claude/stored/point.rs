@@ -95,7 +95,10 @@ impl Search {
             if let Some(said) = text {
                 said.push_str(&block.text);
             }
-            if text.as_ref().is_some_and(|it| it.len() as u64 > limits::CLAUDE_LINE) {
+            if text
+                .as_ref()
+                .is_some_and(|it| it.len() as u64 > limits::CLAUDE_LINE)
+            {
                 *text = None;
             }
         }

@@ -123,7 +123,9 @@ impl Claude {
         let Some(before) = watch.seen.replace(now.clone()) else {
             return Now::Over;
         };
-        let changed = now.iter().filter(|(id, seen)| before.get(*id) != Some(seen));
+        let changed = now
+            .iter()
+            .filter(|(id, seen)| before.get(*id) != Some(seen));
         let changed: Vec<String> = changed.map(|(id, _)| id.clone()).collect();
         let removed = before.keys().filter(|id| !now.contains_key(*id));
         let removed: Vec<String> = removed.cloned().collect();
@@ -149,7 +151,9 @@ impl Claude {
             let mut names = entries.iter().map(|(name, _)| folder::of_archived(name));
             names.any(|it| it == Some(id))
         };
-        let sessions = entries.iter().filter(|(_, facts)| facts.kind == FileKind::File);
+        let sessions = entries
+            .iter()
+            .filter(|(_, facts)| facts.kind == FileKind::File);
         let sessions = sessions.filter_map(|(name, facts)| {
             let id = folder::session(name)?;
             let seen = Seen {
