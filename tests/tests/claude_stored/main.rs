@@ -4,6 +4,7 @@
 
 mod deleting;
 mod forking;
+mod indexing;
 mod listing;
 mod live;
 mod loading;

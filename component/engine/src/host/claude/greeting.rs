@@ -80,7 +80,7 @@ impl Session {
             self.unstarted(cx, failure::subscription());
             return false;
         }
-        cx.answer(Fact::SignedIn(account));
+        self.remembered.account = Some(account);
         true
     }
 
@@ -111,6 +111,7 @@ impl Session {
         self.stage = Stage::Live;
         // A session of before is told by its load.
         if !self.again {
+            self.introduce(cx);
             cx.answer(Fact::Created {
                 ticket,
                 session_id: self.id.clone(),

@@ -150,20 +150,20 @@ impl Claude {
                 self.sessions.insert(channel, session);
                 Step::Starting(channel)
             }
-            Step::Starting(channel) => {
-                let session = self.sessions.get(&channel);
-                match session.filter(|it| it.stage == Stage::Starting(NOBODY)) {
-                    Some(_) => Step::Starting(channel),
-                    None => {
-                        if let Some(session) = session.filter(|it| it.is_live()) {
-                            if let Some(options) = session.panel.as_ref().map(Panel::options) {
-                                session.tell(cx, Fact::Options(options));
-                            }
-                        }
-                        return held.into_iter().for_each(|it| self.command(cx, it));
-                    }
+            Step::Starting(channel) => match self.sessions.get_mut(&channel) {
+                Some(session) if session.stage == Stage::Starting(NOBODY) => {
+                    Step::Starting(channel)
                 }
-            }
+                session => {
+                    if let Some(session) = session.filter(|it| it.is_live()) {
+                        session.introduce(cx);
+                        if let Some(options) = session.panel.as_ref().map(Panel::options) {
+                            session.tell(cx, Fact::Options(options));
+                        }
+                    }
+                    return held.into_iter().for_each(|it| self.command(cx, it));
+                }
+            },
             step @ Step::Leaving { .. } => step,
         };
         self.restarts.insert(key, Restart { step, held });

@@ -301,6 +301,7 @@ impl Session {
 
     /// It is there again, and what was before has been shown.
     pub fn loaded(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket) {
+        self.introduce(cx);
         self.tell(
             cx,
             Fact::Loaded {

@@ -1,4 +1,4 @@
-//! What a session does, for an index of sessions.
+//! What a session does, for an index of sessions; and who it says is signed in.
 //!
 //! Invariant: it is told from what the session knows anyway; nothing is asked for it.
 
@@ -9,14 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::control::Purpose;
 use super::failure;
 use super::session::Session;
-use crate::host::{Cx, Fact, Standing, State};
+use crate::host::{Account, Cx, Fact, Standing, State};
 use crate::object;
 use crate::rpc::Ticket;
 use crate::stamp;
 
-/// What is remembered for it.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+/// What is remembered for that.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Remembered {
+    /// Who is signed in, until it is told.
+    pub account: Option<Account>,
     /// Unix milliseconds at which the last turn ended.
     ended_at: Option<u64>,
     cost_usd: Option<f64>,
@@ -53,6 +55,14 @@ impl Session {
             ended_at: ended_at.and_then(|at| i64::try_from(at).ok().and_then(stamp::iso)),
             cost_usd: self.remembered.cost_usd,
         })
+    }
+
+    /// Tells who is signed in. Its moment is that of the session's answer: what a process says
+    /// while the past is shown comes at any moment.
+    pub(super) fn introduce(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(account) = self.remembered.account.take() {
+            cx.answer(Fact::SignedIn(account));
+        }
     }
 
     /// The user names it (`_session/rename`).
