@@ -1,4 +1,5 @@
-//! What an editor that keeps an index of sessions asks and is told beyond a plain list.
+//! Lists of sessions, and what an editor that keeps an index of them asks and is told beyond
+//! a plain list.
 //!
 //! Words only. Invariant: no ACP version and no Host is named here.
 
@@ -6,6 +7,30 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
+
+/// One page of sessions.
+#[derive(Clone, Debug)]
+pub struct ListPage {
+    /// In the Host's order.
+    pub sessions: Vec<ListItem>,
+    /// For the next page.
+    pub next_cursor: Option<String>,
+}
+
+/// One listed session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ListItem {
+    /// Session id.
+    pub id: String,
+    /// Absolute working folder.
+    pub cwd: String,
+    /// Name for people.
+    pub title: String,
+    /// ISO 8601, UTC, milliseconds; absent when it cannot be written.
+    pub updated_at: Option<String>,
+    /// For an index, where one was asked for.
+    pub row: Option<IndexRow>,
+}
 
 /// What of the index is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,12 +5,14 @@ pub mod claude;
 pub mod dialog;
 mod errand;
 mod index;
+mod listener;
 pub mod maka;
 mod module;
 pub mod more;
 
 pub use errand::{Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy};
-pub use index::{IndexQuery, IndexRow, Shown, Standing, State};
+pub use index::{IndexQuery, IndexRow, ListItem, ListPage, Shown, Standing, State};
+pub use listener::{Cx, Heard, Listener};
 pub use module::Module;
 
 use alloc::boxed::Box;
@@ -20,14 +22,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::Content;
-use crate::input::Timer;
 use crate::json::Object;
-use crate::plumbing::{Core, Due};
 use crate::projection::{End, Report, Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
-use dialog::{Dialog, Means, Reply};
+use dialog::{Dialog, Reply};
 use more::{More, Record};
 
 /// Stands for a session inside the engine; never used twice.
@@ -564,76 +564,4 @@ pub struct Skill {
     pub teaches: bool,
     /// The file that it is written in, where it has one of its own.
     pub path: Option<String>,
-}
-
-/// One page of sessions.
-#[derive(Clone, Debug)]
-pub struct ListPage {
-    /// In the Host's order.
-    pub sessions: alloc::vec::Vec<ListItem>,
-    /// For the next page.
-    pub next_cursor: Option<String>,
-}
-
-/// One listed session.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ListItem {
-    /// Session id.
-    pub id: String,
-    /// Absolute working folder.
-    pub cwd: String,
-    /// Name for people.
-    pub title: String,
-    /// ISO 8601, UTC, milliseconds; absent when it cannot be written.
-    pub updated_at: Option<String>,
-    /// For an index, where one was asked for.
-    pub row: Option<IndexRow>,
-}
-
-/// Hears the facts of a Host.
-pub trait Listener {
-    /// One fact; `session` where it is about one.
-    fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
-
-    /// Whether the user can be asked in this way at all.
-    fn can_ask(&self, means: Means) -> bool;
-
-    /// What it wants done because of what it heard, in order. Taken after every line of the
-    /// Host, so that the cut of its bytes makes no difference (rule R9).
-    fn command(&mut self) -> Option<Command>;
-}
-
-/// The plumbing and who hears the facts, which every step of a Host module needs.
-pub struct Cx<'c, 'a> {
-    /// The plumbing.
-    pub core: &'c mut Core<'a>,
-    /// Who hears the facts.
-    pub listener: &'c mut dyn Listener,
-}
-
-impl Cx<'_, '_> {
-    /// A fact about a session.
-    pub fn tell(&mut self, session: SessionKey, fact: Fact<'_>) -> Heard {
-        self.listener.fact(self.core, Some(session), fact)
-    }
-
-    /// A fact about no session.
-    pub fn answer(&mut self, fact: Fact<'_>) {
-        let _fine = self.listener.fact(self.core, None, fact);
-    }
-
-    /// Arms a fresh timer, `after` milliseconds from now.
-    pub fn arm(&mut self, due: impl Into<Due>, after: u64) -> Timer {
-        self.core.arm(due.into(), after)
-    }
-}
-
-/// What hearing a fact showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Heard {
-    /// It fits.
-    Fine,
-    /// Something before it is missing: the Host module reads again from what is stored.
-    Gap,
 }

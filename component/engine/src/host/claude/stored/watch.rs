@@ -26,8 +26,8 @@ use crate::rpc::Ticket;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Watch {
     cwd: String,
-    /// The folder of its sessions.
-    project: String,
+    /// The folder of its sessions, once it is known what the folder really is.
+    project: Option<String>,
     /// What was there at the last look; nothing before the first.
     seen: Option<BTreeMap<String, Seen>>,
     /// When the next look is due; none while one is under way.
@@ -46,18 +46,17 @@ struct Seen {
 impl Claude {
     /// `_session/list/subscribe`.
     pub(in super::super) fn watch(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, cwd: String) {
-        let Some(projects) = self.projects(cx, ticket) else {
+        if self.projects(cx, ticket).is_none() {
             return;
-        };
+        }
         if self.stored.watches.len() as u64 >= limits::CLAUDE_WATCHES {
             let failure = failure::too_many_watches();
             return cx.answer(Fact::Refused { ticket, failure });
         }
         let watch = cx.core.uuid();
-        let project = format!("{projects}/{}", folder::name(&cwd));
         let begun = Watch {
             cwd,
-            project,
+            project: None,
             seen: None,
             timer: None,
         };
@@ -94,9 +93,12 @@ impl Claude {
             return;
         };
         watch.timer = None;
-        let entries = FileDeparture::Entries(Root::HostState, watch.project.clone());
+        let departure = match watch.project.clone() {
+            Some(project) => FileDeparture::Entries(Root::HostState, project),
+            None => FileDeparture::Stat(Root::Linked, watch.cwd.clone()),
+        };
         let job = self.stored.id();
-        cx.core.file(FileOwner::Claude(job), entries);
+        cx.core.file(FileOwner::Claude(job), departure);
         self.stored.jobs.insert(job, Job::Look(id));
     }
 
@@ -107,13 +109,25 @@ impl Claude {
         id: &str,
         arrival: Option<FileArrival>,
     ) -> Now {
+        let projects = self.stored.projects.clone().unwrap_or_default();
+        if let Some(watch) = self.stored.watches.get_mut(id)
+            && watch.project.is_none()
+        {
+            // What is gone, or not to be looked at, keeps its name.
+            let cwd = match arrival {
+                Some(FileArrival::Facts(facts)) => facts.canonical_path,
+                _ => watch.cwd.clone(),
+            };
+            watch.project = Some(format!("{projects}/{}", folder::name(&cwd)));
+            self.look(cx, id.to_owned());
+            return Now::Over;
+        }
         let entries = match arrival {
             Some(FileArrival::Entries(entries)) => entries,
             // Nothing was stored there yet, or it cannot be seen just now.
             _ => Vec::new(),
         };
         let now = self.see(&entries);
-        let projects = self.stored.projects.clone().unwrap_or_default();
         let job = self.stored.id();
         let Some(watch) = self.stored.watches.get_mut(id) else {
             return Now::Over;
