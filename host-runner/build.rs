@@ -129,7 +129,7 @@ fn is_of_the_outer_build(name: &str) -> bool {
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// For the machine kind the program is built for, without features of the building one.
+/// For the kind of machine the program is built for, not for the building one.
 fn compile(wasm: &[u8]) -> Result<Vec<u8>> {
     let target = env::var("TARGET")?;
     engine_config::engine_config(Some(&target))

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scan;
+use crate::scan::{self, Byte};
 
 /// One result of the framing.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Lines {
 
 /// What comes before the first line end, and what comes after it.
 fn split(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = scan::before(chunk, |word| scan::equals(word, b'\n'));
+    let end = scan::before(chunk, Byte(b'\n'));
     Some((&chunk[..end], chunk.get(end + 1..)?))
 }
 

@@ -1,68 +1,106 @@
-//! Looking for bytes, thirty-two at a time and without instructions of one machine.
+//! Looking for bytes, thirty-two at a time.
 //!
 //! Pure. Message text and whole lines are searched for every streamed delta, and in the
 //! sandbox each turn of a loop also looks at the deadline: few long turns beat many short
 //! ones. Invariant: the answer is the one that a byte-by-byte search gives.
 
-const WORD: usize = size_of::<u64>();
+mod lanes;
+
+use lanes::{Lanes, WIDE, WORD, wide, word};
+
 /// What one turn of a loop looks at.
-const BLOCK: usize = 4 * WORD;
-const ONES: u64 = u64::from_ne_bytes([1; WORD]);
-const HIGHS: u64 = ONES << 7;
+const BLOCK: usize = 2 * WIDE;
 
-/// Marks the bytes equal to `byte`. Only the lowest mark is exact, which is the one used.
-#[inline(always)]
-pub fn equals(word: u64, byte: u8) -> u64 {
-    let other = word ^ all(byte);
-    other.wrapping_sub(ONES) & !other & HIGHS
+/// Which bytes are looked for.
+pub trait Wanted: Copy {
+    /// Marks them.
+    fn among<Bytes: Lanes>(self, bytes: Bytes) -> Bytes;
 }
 
-/// Marks what a JSON string cannot hold as it is: a quote, a backslash, what is below a
-/// space. Only the lowest mark is exact, which is the one used.
-#[inline(always)]
-pub fn special(word: u64) -> u64 {
-    // All of them are below 0x80, so that one look at the high bits serves all.
-    let marks = word.wrapping_sub(all(b' '))
-        | (word ^ all(b'"')).wrapping_sub(ONES)
-        | (word ^ all(b'\\')).wrapping_sub(ONES);
-    marks & !word & HIGHS
+/// One byte.
+#[derive(Clone, Copy)]
+pub struct Byte(pub u8);
+
+impl Wanted for Byte {
+    #[inline(always)]
+    fn among<Bytes: Lanes>(self, bytes: Bytes) -> Bytes {
+        bytes.equal(self.0)
+    }
 }
 
-/// How many bytes come before the first one that `marks` marks, where that is far away.
+/// What a JSON string cannot hold as it is: a quote, a backslash, what is below a space.
+#[derive(Clone, Copy)]
+pub struct Special;
+
+impl Wanted for Special {
+    #[inline(always)]
+    fn among<Bytes: Lanes>(self, bytes: Bytes) -> Bytes {
+        let marks = bytes.below(b' ').or(bytes.equal(b'"'));
+        marks.or(bytes.equal(b'\\'))
+    }
+}
+
+/// What is in no text of ASCII.
+#[derive(Clone, Copy)]
+pub struct High;
+
+impl Wanted for High {
+    #[inline(always)]
+    fn among<Bytes: Lanes>(self, bytes: Bytes) -> Bytes {
+        bytes.high()
+    }
+}
+
+/// What either is.
+#[derive(Clone, Copy)]
+pub struct Either<One, Other>(pub One, pub Other);
+
+impl<One: Wanted, Other: Wanted> Wanted for Either<One, Other> {
+    #[inline(always)]
+    fn among<Bytes: Lanes>(self, bytes: Bytes) -> Bytes {
+        self.0.among(bytes).or(self.1.among(bytes))
+    }
+}
+
+/// How many bytes come before the first one that is wanted.
 #[inline(always)]
-pub fn before(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
+pub fn before(bytes: &[u8], wanted: impl Wanted) -> usize {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     for (at, block) in blocks.iter().enumerate() {
-        let [one, two, three, four] = words(block).map(&marks);
-        if one | two | three | four != 0 {
-            return at * BLOCK + soon(block, marks);
+        let [one, two] = wides(block).map(|it| wanted.among(it));
+        if one.or(two).any() {
+            let within = one.lowest().or_else(|| Some(two.lowest()? + WIDE));
+            return at * BLOCK + within.unwrap_or(0);
         }
     }
     let at = bytes.len() - rest.len();
-    if let (Some(word), true) = (bytes.last_chunk(), rest.len() < WORD) {
-        // Once more what is not marked, and the rest.
-        let marked = lowest(marks(u64::from_le_bytes(*word)));
-        return marked.map_or(bytes.len(), |marked| bytes.len() - WORD + marked);
+    let (half, rest) = rest.as_chunks::<WIDE>();
+    if let Some(half) = half.first()
+        && let Some(marked) = wanted.among(wide(half)).lowest()
+    {
+        return at + marked;
     }
-    at + soon(rest, marks)
+    if rest.is_empty() {
+        return bytes.len();
+    }
+    // Once more what is not wanted, and the rest.
+    if let Some(last) = bytes.last_chunk() {
+        let marked = wanted.among(wide(last)).lowest();
+        return marked.map_or(bytes.len(), |marked| bytes.len() - WIDE + marked);
+    }
+    soon(bytes, wanted)
 }
 
-/// The same, where it is near: an identifier long.
+/// The same for what is shorter than a vector.
 #[inline(always)]
-pub fn soon(bytes: &[u8], marks: impl Fn(u64) -> u64) -> usize {
-    let (words, rest) = bytes.as_chunks::<WORD>();
-    for (at, word) in words.iter().enumerate() {
-        if let Some(marked) = lowest(marks(u64::from_le_bytes(*word))) {
-            return at * WORD + marked;
-        }
+fn soon(bytes: &[u8], wanted: impl Wanted) -> usize {
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let begin = wanted.among(word(first)).lowest();
+        let end = || Some(bytes.len() - WORD + wanted.among(word(last)).lowest()?);
+        return begin.or_else(end).unwrap_or(bytes.len());
     }
-    if let Some(word) = bytes.last_chunk() {
-        // Once more what is not marked, and the rest.
-        let marked = lowest(marks(u64::from_le_bytes(*word)));
-        return marked.map_or(bytes.len(), |marked| bytes.len() - WORD + marked);
-    }
-    let marked = |byte: &u8| marks(all(*byte)) != 0;
-    rest.iter().position(marked).unwrap_or(rest.len())
+    let marked = |byte: &u8| wanted.among(word(&[*byte; WORD])).any();
+    bytes.iter().position(marked).unwrap_or(bytes.len())
 }
 
 /// What follows `prefix`, if the bytes begin with it. For prefixes of a line's length: the
@@ -78,17 +116,15 @@ pub fn after<'a>(bytes: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
 fn same(one: &[u8], other: &[u8]) -> bool {
     let ((blocks, rest), (beside, _)) = (one.as_chunks::<BLOCK>(), other.as_chunks::<BLOCK>());
     for (block, beside) in blocks.iter().zip(beside) {
-        let ([a, b, c, d], [e, f, g, h]) = (words(block), words(beside));
-        if (a ^ e) | (b ^ f) | (c ^ g) | (d ^ h) != 0 {
+        let ([a, b], [c, d]) = (wides(block), wides(beside));
+        if a.differ(c).or(b.differ(d)).any() {
             return false;
         }
     }
-    let (words, _) = rest.as_chunks::<WORD>();
-    let (beside, _) = other[one.len() - rest.len()..].as_chunks::<WORD>();
-    let equal = |(word, beside): (&[u8; WORD], &[u8; WORD])| {
-        u64::from_le_bytes(*word) == u64::from_le_bytes(*beside)
-    };
-    words.iter().zip(beside).all(equal)
+    let (half, _) = rest.as_chunks::<WIDE>();
+    let (beside, _) = other[one.len() - rest.len()..].as_chunks::<WIDE>();
+    let equal = |(one, other): (&[u8; WIDE], &[u8; WIDE])| !wide(one).differ(wide(other)).any();
+    half.iter().zip(beside).all(equal)
         && match (one.last_chunk(), other.last_chunk()) {
             // Once more what is equal, and the rest.
             (Some(last), Some(beside)) => equal((last, beside)),
@@ -96,21 +132,10 @@ fn same(one: &[u8], other: &[u8]) -> bool {
         }
 }
 
-/// The first marked byte.
 #[inline(always)]
-fn lowest(marks: u64) -> Option<usize> {
-    (marks != 0).then_some((marks.trailing_zeros() / u8::BITS) as usize)
-}
-
-#[inline(always)]
-fn all(byte: u8) -> u64 {
-    ONES * u64::from(byte)
-}
-
-#[inline(always)]
-fn words(block: &[u8; BLOCK]) -> [u64; 4] {
-    let (words, _) = block.as_chunks::<WORD>();
-    [0, 1, 2, 3].map(|at| u64::from_le_bytes(words[at]))
+fn wides(block: &[u8; BLOCK]) -> [lanes::Wide; 2] {
+    let (halves, _) = block.as_chunks::<WIDE>();
+    [wide(&halves[0]), wide(&halves[1])]
 }
 
 #[cfg(test)]
@@ -126,12 +151,16 @@ mod tests {
             wanted: u8,
         ) {
             let bytes: Vec<u8> = bytes;
-            let equal = before(&bytes, |word| equals(word, wanted));
-            let odd = before(&bytes, special);
+            let equal = before(&bytes, Byte(wanted));
+            let odd = before(&bytes, Special);
             let find = |is: &dyn Fn(u8) -> bool| {
                 bytes.iter().position(|byte| is(*byte)).unwrap_or(bytes.len())
             };
+            let high = before(&bytes, High);
+            let either = before(&bytes, Either(Byte(b'"'), High));
             prop_assert_eq!(equal, find(&|byte| byte == wanted));
+            prop_assert_eq!(high, find(&|byte| byte > 0x7f));
+            prop_assert_eq!(either, find(&|byte| byte > 0x7f || byte == b'"'));
             prop_assert_eq!(odd, find(&|byte| byte < b' ' || byte == b'"' || byte == b'\\'));
         }
 

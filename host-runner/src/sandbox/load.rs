@@ -1,12 +1,13 @@
 //! From a file, or from inside this program, to a component that can be instantiated.
 //!
-//! The built-in component was compiled by the build script; another one is compiled here
-//! and kept in the [`cache`](super::cache).
+//! The built-in component was compiled by the build script and runs where it lies
+//! ([`in_place`](super::in_place)); another one is compiled here and kept in the
+//! [`cache`](super::cache).
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use wasmtime::Engine;
@@ -16,15 +17,18 @@ use super::engine_config::engine_config;
 use super::instance::{Held, Instance, linker};
 use super::ticker::Ticker;
 use super::words::AcpAdapterPre;
-use super::{Limits, audit, cache};
+use super::{Limits, audit, cache, in_place};
 use crate::adapter::{Adapter, Factory, Failure};
 use crate::limits;
 
-/// The component as the build script left it, and compiled ahead of time.
+/// The component as the build script left it.
 static WASM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/airlock.wasm"));
-static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/airlock.cwasm"));
+
+/// The built-in component, loaded once a process.
+static BUILT_IN: Mutex<Option<Sandbox>> = Mutex::new(None);
 
 /// A component, audited and linked, ready to be instantiated for any connection.
+#[derive(Clone)]
 pub struct Sandbox {
     pre: AcpAdapterPre<Held>,
     limits: Limits,
@@ -37,9 +41,16 @@ impl Sandbox {
     /// # Errors
     /// When this machine cannot run it: the sentence says why.
     pub fn built_in(limits: Limits) -> Result<Sandbox> {
-        let engine = engine()?;
-        let component = loaded(&engine, COMPILED, cache::folder())?;
-        Sandbox::link(engine, &component, limits)
+        let mut built_in = BUILT_IN.lock().unwrap_or_else(PoisonError::into_inner);
+        let sandbox = match &*built_in {
+            Some(sandbox) => sandbox.clone(),
+            None => {
+                let component = loaded(in_place::component(), cache::folder())?;
+                Sandbox::link(&component, limits)?
+            }
+        };
+        *built_in = Some(sandbox.clone());
+        Ok(Sandbox { limits, ..sandbox })
     }
 
     /// A component file, at most 16 MiB.
@@ -64,7 +75,7 @@ impl Sandbox {
         engine()
             .and_then(|engine| {
                 let component = cache::compiled(&engine, &wasm, cache::folder())?;
-                Sandbox::link(engine, &component, limits)
+                Sandbox::link(&component, limits)
             })
             .with_context(|| format!("{name} cannot be used"))
     }
@@ -76,19 +87,20 @@ impl Sandbox {
     pub fn from_bytes(wasm: &[u8], limits: Limits) -> Result<Sandbox> {
         let engine = engine()?;
         let component = cache::compile(&engine, wasm)?;
-        Sandbox::link(engine, &component, limits)
+        Sandbox::link(&component, limits)
     }
 
-    fn link(engine: Engine, component: &Component, limits: Limits) -> Result<Sandbox> {
-        audit::audit(component, &engine)?;
-        let pre = linker(&engine)
+    fn link(component: &Component, limits: Limits) -> Result<Sandbox> {
+        let engine = component.engine();
+        audit::audit(component, engine)?;
+        let pre = linker(engine)
             .and_then(|linker| linker.instantiate_pre(component))
             .and_then(AcpAdapterPre::new)
             .map_err(|error| {
                 anyhow!("this component is refused: it does not fit the contract: {error:#}")
             })?;
-        let ticker =
-            Ticker::start(engine).context("the sandbox could not start its clock thread")?;
+        let ticker = Ticker::start(engine.clone())
+            .context("the sandbox could not start its clock thread")?;
         Ok(Sandbox {
             pre,
             limits,
@@ -115,17 +127,13 @@ impl Factory for Sandbox {
     }
 }
 
-/// The built-in component, compiled ahead of time as `compiled`; else compiled here.
-fn loaded(engine: &Engine, compiled: &[u8], cache: Option<PathBuf>) -> Result<Component> {
-    // SAFETY: wasmtime made these bytes in the build script of this program.
-    match unsafe { Component::deserialize(engine, compiled) } {
-        Ok(component) => Ok(component),
-        Err(error) => {
-            // Built with another wasmtime, or for a machine that this one is not.
-            tracing::info!("the built-in component is compiled anew: {error:#}");
-            cache::compiled(engine, WASM, cache)
-        }
-    }
+/// The built-in component, compiled ahead of time; else compiled here.
+fn loaded(in_place: Result<Component>, cache: Option<PathBuf>) -> Result<Component> {
+    in_place.or_else(|error| {
+        // Built with another wasmtime, or for a machine that this one is not.
+        tracing::info!("the built-in component is compiled anew: {error:#}");
+        cache::compiled(&engine()?, WASM, cache)
+    })
 }
 
 fn engine() -> Result<Engine> {
@@ -140,20 +148,16 @@ mod tests {
 
     #[test]
     fn given_the_built_in_component_when_loaded_then_the_one_compiled_ahead_of_time_is_taken() {
-        let engine = engine().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let cache = folder.path().join("airlock");
-        loaded(&engine, COMPILED, Some(cache.clone())).unwrap();
-        assert!(!cache.exists(), "it was compiled here");
+        // The only place of these tests that loads it: once a process is what it stands.
+        in_place::component().unwrap();
     }
 
     #[test]
     fn given_a_compiled_component_that_does_not_load_when_started_then_it_is_compiled_and_kept() {
-        let engine = engine().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().join("airlock");
-        let component = loaded(&engine, b"of another version", Some(cache.clone())).unwrap();
-        assert!(Sandbox::link(engine, &component, Limits::default()).is_ok());
+        let component = loaded(Err(anyhow!("of another version")), Some(cache.clone())).unwrap();
+        assert!(Sandbox::link(&component, Limits::default()).is_ok());
         assert_eq!(std::fs::read_dir(cache).unwrap().count(), 1);
     }
 }

@@ -7,6 +7,7 @@
 mod audit;
 mod cache;
 mod engine_config;
+mod in_place;
 mod instance;
 mod load;
 mod ticker;

@@ -50,19 +50,49 @@ pub fn run(rest: &[String]) -> Result<(), Failed> {
         .done()
 }
 
+/// The adapter that most people use today, and the Node it wants.
+const PEER: [&str; 2] = ["@agentclientprotocol/claude-agent-acp@0.101.0", "node@22"];
+
+/// What the adapter itself costs beside the peer's, on this machine (`measure.mjs`).
+///
+/// # Errors
+/// When a part is missing, or a figure misses its goal.
+pub fn measure() -> Result<(), Failed> {
+    ensure_wasm_target()?;
+    cargo(["build", "--release", "--locked", "--package", "host-runner"]).done()?;
+    let folder = root().join("target/peer");
+    let modules = folder.join("node_modules");
+    let adapter = modules.join("@agentclientprotocol/claude-agent-acp/dist/index.js");
+    let node = modules.join("node/bin/node");
+    if !(adapter.is_file() && node.is_file()) {
+        npm_install(&folder, &PEER)?;
+    }
+    let ours = root().join("target/release/host-runner");
+    program("node")
+        .args([root().join("tests/claude/measure.mjs")])
+        .args(["--runs".as_ref(), folder.join("runs").as_path()])
+        .args([format!("{} --host claude", ours.display())])
+        .args([format!("{} {}", node.display(), adapter.display())])
+        .done()
+}
+
 /// The executable, from npm.
 fn installed(folder: &Path) -> Result<PathBuf, Failed> {
     let claude = folder.join("node_modules/.bin/claude");
     if version(&claude).is_ok_and(|it| it == VERSION) {
         return Ok(claude);
     }
+    npm_install(folder, &[&format!("{PACKAGE}@{VERSION}")])?;
+    Ok(claude)
+}
+
+fn npm_install(folder: &Path, packages: &[&str]) -> Result<(), Failed> {
     fs::create_dir_all(folder)?;
     program("npm")
         .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
         .args([folder])
-        .args([format!("{PACKAGE}@{VERSION}")])
-        .done()?;
-    Ok(claude)
+        .args(packages)
+        .done()
 }
 
 /// `2.1.318 (Claude Code)`, without the name.

@@ -2,7 +2,8 @@
 //! rustup, but for `clients`, `claude` and `twins`, which say what they need.
 //!
 //! `cargo xtask try WORDS` · `cargo xtask test` · `cargo xtask lint` · `cargo xtask twins` ·
-//! `cargo xtask clients` · `cargo xtask claude` · `cargo xtask mutate` · `cargo xtask bench`
+//! `cargo xtask clients` · `cargo xtask claude` · `cargo xtask mutate` · `cargo xtask bench` ·
+//! `cargo xtask measure`
 
 mod claude;
 mod claude_rules;
@@ -29,6 +30,8 @@ cargo xtask COMMAND
   mutate        remove one rule after the other and show which test notices; plant bugs that
                 only every order of events shows (`--alone` runs all other tests with each;
                 a word: only what is in files whose path holds it)
+  measure       what the adapter costs beside the Node adapter for Claude Code (needs npm and
+                node; Linux)
   bench         the table of speed and memory (needs valgrind for the instruction counts)
 ";
 
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         "clients" => clients::run(),
         "claude" => claude::run(&rest),
         "mutate" => mutate::run(&rest),
+        "measure" => claude::measure(),
         "bench" => bench(&rest),
         _ => {
             print!("{HELP}");

@@ -14,7 +14,7 @@ use core::fmt;
 
 use serde_json::value::RawValue;
 
-use crate::scan;
+use crate::scan::{self, Byte, Either, Special};
 
 /// Writes a string with its quotes.
 pub fn string(out: &mut Vec<u8>, text: &str) {
@@ -90,14 +90,12 @@ const SEPARATOR_WIDTH: usize = 3;
 
 /// Whether all bytes stand for themselves inside a JSON string.
 pub fn is_literal(bytes: &[u8]) -> bool {
-    scan::before(bytes, scan::special) == bytes.len()
+    scan::before(bytes, Special) == bytes.len()
 }
 
 /// How many of the first bytes need no look when they are written.
 fn plain(bytes: &[u8]) -> usize {
-    scan::before(bytes, |word| {
-        scan::special(word) | scan::equals(word, SEPARATOR[0])
-    })
+    scan::before(bytes, Either(Special, Byte(SEPARATOR[0])))
 }
 
 fn separator(bytes: &[u8]) -> usize {

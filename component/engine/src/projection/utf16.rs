@@ -7,19 +7,18 @@
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 
+use crate::scan::{self, High};
+
 /// The mark at the end of text that was cut.
 const ELLIPSIS: char = '…';
 
 /// How many units the text has.
 pub fn units(text: &str) -> u64 {
-    // Eight bytes at a time, since every streamed piece is measured and most are ASCII.
-    let (eights, rest) = text.as_bytes().as_chunks::<8>();
-    let long = |bytes: &[u8]| bytes.iter().map(|byte| starting(*byte)).sum::<u64>();
-    let eights = eights.iter().map(|eight| {
-        let ascii = u64::from_ne_bytes(*eight) & u64::from_ne_bytes([0x80; 8]) == 0;
-        if ascii { 8 } else { long(eight) }
-    });
-    eights.sum::<u64>() + long(rest)
+    // Every streamed piece is measured, and most are ASCII.
+    let bytes = text.as_bytes();
+    let ascii = scan::before(bytes, High);
+    let rest = bytes[ascii..].iter().map(|byte| starting(*byte));
+    ascii as u64 + rest.sum::<u64>()
 }
 
 /// The units of the character that this byte starts: two for the long ones, none where it
