@@ -87,6 +87,44 @@ export function reduce(file) {
   return [...out, ...Object.values(lanes).flat(), ...finals];
 }
 
+// The shapes of all that the agent sends: every key path with the type of its value, `_meta`
+// too, as a set a message kind. Inputs and results of tools are anybody's.
+export function shapes(file) {
+  const pending = new Map(), seen = new Map();
+  const own = /rawInput|rawOutput|toolResponse|modelUsage|model_usage/;
+  const name = (key, path) => (/^[A-Za-z_][\w./-]{0,40}$/.test(key) && !own.test(path) ? key : "*");
+  const walk = (value, path, set) => {
+    if (Array.isArray(value)) { set.add(`${path}[]`); for (const it of value) walk(it, `${path}[]`, set); }
+    else if (value && typeof value === "object") for (const [key, it] of Object.entries(value)) walk(it, `${path}.${name(key, path)}`, set);
+    else set.add(`${path}:${value === null ? "null" : typeof value}`);
+  };
+  const add = (kind, value) => { if (!seen.has(kind)) seen.set(kind, new Set()); walk(value, "", seen.get(kind)); };
+  for (const line of fs.readFileSync(file, "utf8").split("\n").filter(Boolean)) {
+    const { dir, msg } = JSON.parse(line);
+    if (!msg) continue;
+    if (dir === "client->agent") { if (msg.method && msg.id !== undefined) pending.set(msg.id, msg.method); continue; }
+    if (dir !== "agent->client") continue;
+    if (!msg.method) add(`answer ${pending.get(msg.id)}`, msg.error ? { error: { code: msg.error.code, data: msg.error.data } } : { result: msg.result });
+    else if (msg.method === "session/update") add(`update ${msg.params.update.sessionUpdate}`, msg.params);
+    else add(`${msg.id !== undefined ? "request" : "notification"} ${msg.method}`, msg.params);
+  }
+  const kinds = [...seen].sort(([a], [b]) => (a < b ? -1 : 1));
+  return kinds.flatMap(([kind, set]) => [...set].sort().map((path) => `shape ${kind} ${path}`));
+}
+
+// A recording as it is kept: what a person notices, then the shapes.
+export const kept = (file) => [...reduce(file), ...shapes(file)];
+
+// What only one of them has. Shapes count only for recordings that were kept with them.
+export function compare(expected, actual) {
+  const shape = (line) => line.startsWith("shape ");
+  const [noticed, then] = [expected.filter((line) => !shape(line)), expected.filter(shape)];
+  const lines = diff(noticed, reduce(actual));
+  if (!then.length) return lines;
+  const [before, now] = [new Set(then), new Set(shapes(actual))];
+  return [...lines, ...then.filter((it) => !now.has(it)).map((it) => `- ${it}`), ...[...now].filter((it) => !before.has(it)).map((it) => `+ ${it}`)];
+}
+
 // Lines that only one of them has.
 export function diff(a, b) {
   const n = a.length, m = b.length, t = Array.from({ length: n + 1 }, () => new Uint32Array(m + 1));

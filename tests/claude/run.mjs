@@ -4,8 +4,11 @@
 // difference that is not listed fails. Recordings are in ../recordings/claude/seen, reduced.
 import fs from "node:fs";
 import { startModel } from "./model.mjs";
-import { diff, reduce } from "./parity.mjs";
-import { play, scenarios } from "./scenarios.mjs";
+import { air } from "./air.mjs";
+import { compare as differencesOf } from "./parity.mjs";
+import { play, scenarios as plain } from "./scenarios.mjs";
+
+const scenarios = { ...plain, ...air };
 
 const words = process.argv.slice(2);
 const option = (name) => {
@@ -53,5 +56,5 @@ async function compare(name) {
     model.stop();
   }
   const expected = fs.readFileSync(new URL(`${name}.txt`, recordings), "utf8").split("\n").filter(Boolean);
-  return diff(expected, reduce(recording));
+  return differencesOf(expected, recording);
 }

@@ -133,12 +133,18 @@ export async function play(scenario, agent, { model, home, workspace, recording 
     await sleep(100);
     return { outcome: { outcome: "selected", optionId: chosen.optionId } };
   };
+  // The first of what may be chosen.
+  editor.answers["elicitation/create"] = async ({ requestedSchema }) => {
+    const fields = Object.entries(requestedSchema?.properties ?? {});
+    const [name, field] = fields.find(([, it]) => it.oneOf) ?? [];
+    return { action: "accept", content: name ? { [name]: field.oneOf[0].const } : {} };
+  };
   // Nothing takes this long; what hangs is ended, and the rest of it answered so.
   const patience = setTimeout(() => editor.agent.kill("SIGKILL"), 60_000);
   try {
-    const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false } };
+    const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, ...scenario.capabilities };
     await editor.ask("initialize", { protocolVersion: 1, clientCapabilities, clientInfo: { name: "recorder", version: "0.1" } });
-    const { result, error } = await editor.ask("session/new", { cwd: workspace, mcpServers: [] });
+    const { result, error } = await editor.ask("session/new", { cwd: workspace, mcpServers: scenario.mcpServers ?? [] });
     if (!result) throw new Error(error.message);
     const sessionId = result.sessionId;
     await sleep(400);
@@ -148,6 +154,7 @@ export async function play(scenario, agent, { model, home, workspace, recording 
       editor, sessionId, workspace,
       ask: (method, params) => editor.ask(method, params),
       prompt: (words) => editor.ask("session/prompt", { sessionId, prompt: typeof words === "string" ? [text(words)] : words }),
+      ask: (method, params) => editor.ask(method, { sessionId, ...params }),
       cancel: () => editor.tell("session/cancel", { sessionId }),
       text: () => editor.heard(({ params }) => params?.update?.sessionUpdate === "agent_message_chunk"),
     });

@@ -1,6 +1,6 @@
 //! Questions: the smaller request, its presentation, previews of changes, own answers.
 
-use airlock_engine::FileRefusal;
+use airlock_engine::{Effect, FileArrival, FileDeparture, FileRefusal, Handle, Input};
 use airlock_tests::scripted_cli::{Scene, words};
 use serde_json::{Value, json};
 
@@ -60,9 +60,16 @@ fn given_a_tool_when_air_is_asked_then_the_request_is_small_and_says_how_to_show
     });
 }
 
-/// Permission presentation: a plan has a heading of its own.
+/// Permission presentation: a plan has a heading of its own, and so has an address.
 #[test]
 fn given_a_plan_when_air_is_asked_then_the_heading_asks_whether_it_is_ready() {
+    with(&air(), |scene| {
+        let input = json!({ "host": "example.test" });
+        let asked = asks(scene, "SandboxNetworkAccess", &input, json!({}));
+        assert_eq!(asked["toolCall"]["title"], "example.test");
+        let permission = json!({ "version": 1, "title": "example.test" });
+        assert_eq!(asked["_meta"], keys(json!({ "permission": permission })));
+    });
     with(&air(), |scene| {
         let asked = asks(
             scene,
@@ -184,6 +191,16 @@ fn given_files_that_are_no_patch_when_air_is_asked_then_the_standard_diff_or_a_w
     });
 }
 
+/// The file that was asked for last.
+fn opened(scene: &Scene) -> Handle {
+    let effects = scene.desk.calls.iter().flat_map(|call| &call.effects);
+    let opened = effects.filter_map(|effect| match effect {
+        Effect::File(handle, FileDeparture::Open(..)) => Some(*handle),
+        _ => None,
+    });
+    opened.last().expect("a file was opened")
+}
+
 /// A question that is taken back while its file is read is not asked, and the file is closed.
 #[test]
 fn given_a_question_when_it_is_taken_back_while_its_file_is_read_then_nobody_is_asked() {
@@ -199,6 +216,8 @@ fn given_a_question_when_it_is_taken_back_while_its_file_is_read_then_nobody_is_
                 scene.says([json!({ "type": "control_cancel_request", "request_id": "ask-1" })]);
             }
             scene.desk.files_answer = true;
+            let facts = FileArrival::Facts(scene.desk.files.facts_of(FILE));
+            scene.desk.arrives(Input::File(opened(scene), facts));
             scene.settle();
             assert!(scene.desk.asking().is_empty());
             assert_eq!(scene.desk.files.open(), 0);

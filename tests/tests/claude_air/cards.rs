@@ -20,7 +20,8 @@ fn given_a_command_when_it_streams_and_ends_then_each_update_has_what_is_new() {
     with(&air(), |scene| {
         let pieces = [
             r#"{"command":"ls","descr"#,
-            r#"iption":"List","timeout":9}"#,
+            r#"iption":"List","tim"#,
+            r#"eout":9}"#,
         ];
         streams(scene, "t", "Bash", &pieces);
         let printed = json!({ "stdout": "one", "stderr": "", "interrupted": false });
@@ -369,4 +370,46 @@ fn given_the_same_todos_twice_when_told_then_air_gets_them_once() {
     };
     with(&air(), |scene| assert_eq!(play(scene), 1));
     plainly(|scene| assert_eq!(play(scene), 2));
+}
+
+/// Keys `nonExecutionKind`, `userFeedback`: for every client.
+#[test]
+fn given_calls_that_did_not_run_when_their_results_come_then_the_reason_is_told() {
+    let refused = |scene: &mut airlock_tests::scripted_cli::Scene| {
+        scene.says([calls("t", "Other", &json!({ "a": 1 }))]);
+        scene.desk.take();
+        let mut result = words::tool_result("t", "no");
+        result["message"]["content"][0]["is_error"] = json!(true);
+        let about = json!([{ "id": "t", "non_execution_kind": "user-rejected",
+                             "user_feedback": "not now" }]);
+        scene.says([words::with(result, json!({ "tool_result_meta": about }))]);
+        updates(scene).pop().unwrap()["_meta"]["claudeCode"].clone()
+    };
+    let reason = json!({ "nonExecutionKind": "user-rejected", "userFeedback": "not now" });
+    with(&air(), |scene| assert_eq!(refused(scene), reason));
+    plainly(|scene| {
+        let named = words::with(json!({ "toolName": "Other" }), reason.clone());
+        assert_eq!(refused(scene), named);
+    });
+}
+
+/// Plan file: a plan whose call named no file gets the one that the program tells at the end.
+#[test]
+fn given_a_plan_without_a_file_when_the_result_names_one_then_the_editor_is_told() {
+    let file = json!({ "planFilePath": "/srv/plans/p.md" });
+    let rows = [
+        (
+            json!({ "plan": "# Plan", "filePath": "/srv/plans/p.md" }),
+            Some(&file),
+        ),
+        (json!({ "plan": null, "filePath": "/srv/plans/p.md" }), None),
+    ];
+    for (told, shown) in rows {
+        with(&air(), |scene| {
+            scene.says([calls("t", "ExitPlanMode", &json!({}))]);
+            scene.desk.take();
+            scene.says([result("t", "User has approved", &told)]);
+            assert_eq!(updates(scene)[0].get("rawInput"), shown);
+        });
+    }
 }

@@ -205,6 +205,37 @@ fn given_a_prompt_whose_files_are_asked_for_when_it_ends_then_they_come_before_i
     });
 }
 
+/// Limits of a report: 1,024 paths, 4,096 characters, 256 KiB.
+#[test]
+fn given_more_files_than_a_report_holds_when_told_then_the_rest_is_left_out_and_said() {
+    let root = "/srv/maka-work/";
+    let path =
+        |length: usize, at: usize| format!("{root}{at:0>width$}", width = length - root.len());
+    let many =
+        |count: usize, length: usize| (0..count).map(|at| path(length, at)).collect::<Vec<_>>();
+    let rows = [
+        (many(1_024, 20), 1_024, false),
+        (many(1_025, 20), 1_024, true),
+        (many(1, 4_096), 1, false),
+        (many(1, 4_097), 0, true),
+        (many(63, 4_096), 63, false),
+        (many(64, 4_096), 63, true),
+    ];
+    for (files, told, truncated) in rows {
+        reporting(&air(), &wanted(), |scene| {
+            scene.says([words::done(1)]);
+            scene.replies(
+                "rewind_files",
+                &json!({ "canRewind": true, "filesChanged": files }),
+            );
+            let (report, _) = reported(scene);
+            assert!(report.to_string().len() <= 256 << 10);
+            assert_eq!(report["paths"].as_array().unwrap().len(), told);
+            assert_eq!(report["truncated"], truncated);
+        });
+    }
+}
+
 /// Unavailable reports: the reason, and the answer all the same.
 #[test]
 fn given_a_prompt_whose_files_are_not_known_when_it_ends_then_the_report_says_why() {
@@ -380,7 +411,7 @@ fn given_a_goal_when_the_process_tells_how_it_stands_then_the_newest_is_told() {
     let state = |objective: &str, iterations: u64| {
         let goal = json!({ "condition": objective, "iterations": iterations, "set_at": 17,
                            "last_reason": "Tests", "tokens_at_start": 1 });
-        json!({ "type": "active_goal", "goal": goal })
+        json!({ "type": "active_goal", "value": goal })
     };
     let told = |scene: &mut Scene| -> Vec<Value> {
         let all = updates(scene).into_iter();
@@ -398,7 +429,7 @@ fn given_a_goal_when_the_process_tells_how_it_stands_then_the_newest_is_told() {
         let one = json!({ "iterations": 1, "lastReason": "Tests", "createdAt": 17 });
         let two = json!({ "iterations": 2, "lastReason": "Tests", "createdAt": 17 });
         assert_eq!(told(scene), [active("New", one), active("New", two)]);
-        scene.says([json!({ "type": "active_goal", "goal": null })]);
+        scene.says([json!({ "type": "active_goal", "value": null })]);
         assert_eq!(told(scene), [Value::Null]);
     });
     plainly(|scene| {

@@ -310,7 +310,8 @@ fn given_limits_of_the_account_when_the_process_tells_them_then_they_ride_on_the
         let info = json!({ "status": "allowed_warning", "resetsAt": 1 });
         scene.says([json!({ "type": "rate_limit_event", "rate_limit_info": info })]);
         let told = last(scene, "usage_update");
-        assert_eq!(told["_meta"]["_claude/rateLimit"], info);
+        let meta = json!({ "_claude/model": words::MODEL, "_claude/rateLimit": info });
+        assert_eq!(told["_meta"], meta);
         assert_eq!(
             (&told["used"], &told["size"]),
             (&json!(11), &json!(200_000))

@@ -4,16 +4,20 @@
 pub mod claude;
 pub mod dialog;
 mod errand;
+mod extras;
 mod index;
 mod listener;
 pub mod maka;
 mod module;
 pub mod more;
+mod spent;
 
 pub use errand::{Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy};
+pub use extras::Extras;
 pub use index::{IndexQuery, IndexRow, ListItem, ListPage, Shown, Standing, State};
 pub use listener::{Cx, Heard, Listener};
 pub use module::Module;
+pub use spent::{Spent, Tokens, Usage};
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -329,42 +333,6 @@ pub struct Client {
     pub extras: Extras,
 }
 
-/// What an editor and we agreed on beyond ACP. All of it is off, unless `on`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-#[allow(clippy::struct_excessive_bools)]
-pub struct Extras {
-    /// Anything at all: it is told what changed and nothing twice, and gets what has no
-    /// words in ACP.
-    pub on: bool,
-    /// It shows changes of files as patches.
-    pub patches: bool,
-    /// It shows what a tool is called with by itself: no copy of that stands on the card.
-    pub shows_input: bool,
-    /// It shows failures of a session as records.
-    pub failures: bool,
-    /// It marks the recommended value of an option: no row stands for that.
-    pub recommended: bool,
-    /// It shows work in the background.
-    pub tasks: bool,
-    /// It asks which files a prompt changed.
-    pub file_reports: bool,
-    /// It shows subagents as sessions.
-    pub children: bool,
-    /// It opens the file of a plan by itself.
-    pub plan_files: bool,
-    /// It gives instructions of the user's.
-    pub instructions: bool,
-    /// A prompt is over though subagents run on in the background.
-    pub background: bool,
-    /// It wants to know where the past ends.
-    pub replay_end: bool,
-    /// It keeps an index of sessions.
-    pub index: bool,
-    /// It asks about many sessions at once.
-    pub batches: bool,
-}
-
 /// An MCP server that the editor wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServer {
@@ -423,43 +391,6 @@ pub enum Ending {
     Refusal,
     /// It was cancelled.
     Cancelled,
-}
-
-/// What a turn took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Tokens.
-    pub tokens: Tokens,
-    /// Extension data, as it stands in `_meta`.
-    pub meta: Option<Object>,
-}
-
-/// Tokens of a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
-    /// That the model read.
-    pub input: u64,
-    /// That it wrote.
-    pub output: u64,
-    /// That it had read before.
-    pub cached_read: u64,
-    /// That it will not have to read again.
-    pub cached_write: u64,
-}
-
-impl Tokens {
-    /// All of them.
-    pub fn total(self) -> u64 {
-        let Tokens {
-            input,
-            output,
-            cached_read,
-            cached_write,
-        } = self;
-        [output, cached_read, cached_write]
-            .into_iter()
-            .fold(input, u64::saturating_add)
-    }
 }
 
 /// How a turn ended.
@@ -536,19 +467,6 @@ pub enum PlanStatus {
     InProgress,
     /// Done, or not needed.
     Completed,
-}
-
-/// How full the context is, and what the session cost.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Usage {
-    /// Tokens in the context.
-    pub used: u64,
-    /// Tokens that it holds.
-    pub size: u64,
-    /// US dollars so far, where the Host knows.
-    pub cost_usd: Option<f64>,
-    /// Extension data, as it stands in `_meta`.
-    pub meta: Option<Object>,
 }
 
 /// Something that a prompt may begin with, after a slash.

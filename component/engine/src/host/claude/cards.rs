@@ -216,10 +216,12 @@ impl Cards {
         }
         let Some(call) = self.call(id) else { return };
         // A subagent has todos of its own, which are not the session's plan.
-        if name == "TodoWrite" && call.parent.is_none() && !again {
-            if let Some(entries) = steps::todos(input) {
-                self.plan(entries, out);
-            }
+        if name == "TodoWrite"
+            && call.parent.is_none()
+            && !again
+            && let Some(entries) = steps::todos(input)
+        {
+            self.plan(entries, out);
         }
     }
 

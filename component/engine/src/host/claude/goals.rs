@@ -48,8 +48,8 @@ impl Session {
 
     /// `active_goal`.
     pub(super) fn goal_is(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
-        let ActiveGoal { goal } = read(line);
-        let goal = goal.and_then(|state| {
+        let ActiveGoal { value } = read(line);
+        let goal = value.and_then(|state| {
             Some(Goal {
                 objective: state.condition?.into_owned(),
                 status: "active".to_owned(),

@@ -150,11 +150,14 @@ impl Session {
         };
         let mut bytes = 0;
         for file in files {
-            let fits = told.paths.len() as u64 <= limits::CLAUDE_FILE_REPORT_PATHS - 1
+            // As JSON: with quotes, a comma, and what has to be escaped.
+            let escaped = file.matches(['"', '\\']).count() as u64;
+            let size = file.len() as u64 + escaped + 3;
+            let fits = (told.paths.len() as u64) < limits::CLAUDE_FILE_REPORT_PATHS
                 && file.encode_utf16().count() as u64 <= limits::CLAUDE_FILE_REPORT_PATH
-                && bytes + file.len() as u64 + 3 <= limits::CLAUDE_FILE_REPORT;
+                && bytes + size <= limits::CLAUDE_FILE_REPORT;
             if fits && plain(file) && roots.iter().any(|root| inside(file, root)) {
-                bytes += file.len() as u64 + 3;
+                bytes += size;
                 told.paths.push((*file).to_string());
             } else {
                 told.truncated = true;

@@ -285,6 +285,7 @@ impl Session {
         self.is_live()
             && self.setup.cwd == setup.cwd
             && self.setup.folders == setup.folders
+            && self.setup.custom == setup.custom
             && servers(&self.setup) == servers(setup)
     }
 

@@ -79,7 +79,7 @@ impl Cards {
                 Content::Nothing => None,
                 _ => result.content.map(ToOwned::to_owned),
             };
-            self.result_lean(&name, result.is_error, &content, result.content, &mut news);
+            self.result_lean(&name, result, &content, &mut news);
         }
         self.tell(id, news, out);
         if name == "ExitPlanMode" && !result.is_error {

@@ -16,7 +16,7 @@ use super::super::tools::blocks::Content;
 use super::super::tools::fields::Fields;
 use super::super::tools::{self, Look, files};
 use super::call::News;
-use super::{Asked, Cards, Setting, Told};
+use super::{Asked, Cards, Ended, Setting, Told};
 use crate::host::{Extras, PlanEntry, Setup};
 use crate::json::Object;
 use crate::object;
@@ -169,6 +169,15 @@ pub fn output(
         .map(ToOwned::to_owned)
 }
 
+/// The file of an approved plan, where the program says that there is one.
+fn plan_file(structured: &RawValue) -> Option<Box<RawValue>> {
+    let told = Fields::of(structured);
+    let file = told
+        .some("filePath")
+        .filter(|_| told.some("plan").is_some())?;
+    Some(raw(&object! { "planFilePath": file }))
+}
+
 /// What became of a file, as one patch: from the file as it was and what was written.
 pub fn written(name: &str, response: &RawValue, cwd: &str) -> Option<Shown> {
     let response = Fields::of(response);
@@ -315,9 +324,11 @@ impl Cards {
         let names = asked
             .mcp_server
             .map(|server| object! { "mcpServer": server });
+        let host = Fields::of(input).some("host");
+        let host = host.filter(|_| name == "SandboxNetworkAccess");
         Report {
             id: id.to_owned(),
-            title: news.title,
+            title: host.or(news.title),
             places: (!places.is_empty()).then_some(places),
             raw_input: Some(self::input(name, input, extras)),
             meta: names.map(|names| object! { "claudeCode": names }),
@@ -360,24 +371,27 @@ impl Cards {
     pub(super) fn result_lean(
         &self,
         name: &str,
-        failed: bool,
+        result: &Ended<'_>,
         content: &Content<'_>,
-        result: Option<&RawValue>,
         news: &mut News,
     ) {
         let extras = self.setting.extras;
+        let failed = result.is_error;
         if !extras.on {
             return;
         }
-        // It opens the file by itself.
-        if name == "Read" && !failed && extras.shows_input && !content.is_rich() {
-            news.content = None;
+        match name {
+            // The editor opens the file by itself.
+            "Read" if !failed && extras.shows_input && !content.is_rich() => news.content = None,
+            "ExitPlanMode" => {
+                // Why a plan was turned down is no text for its card.
+                news.content = None;
+                let told = result.structured.filter(|_| extras.plan_files && !failed);
+                news.raw_input = told.and_then(plan_file);
+            }
+            _ => {}
         }
-        // Why a plan was turned down is no text for its card.
-        if name == "ExitPlanMode" {
-            news.content = None;
-        }
-        news.raw_output = output(name, failed, news.content.is_some(), result);
+        news.raw_output = output(name, failed, news.content.is_some(), result.content);
     }
 
     /// What such an editor gets of what a tool, or the program, says for programs.

@@ -68,7 +68,7 @@ pub struct Server<'a> {
 pub struct ActiveGoal<'a> {
     /// The goal; `null` for none any more.
     #[serde(borrow)]
-    pub goal: Option<GoalState<'a>>,
+    pub value: Option<GoalState<'a>>,
 }
 
 /// How a goal stands.
