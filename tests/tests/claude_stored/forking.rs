@@ -24,7 +24,7 @@ fn rows(world: &World, id: &str) -> Vec<Value> {
     let content = &world.desk.files.content[&format!("{PROJECT}/{id}.jsonl")];
     let content = std::str::from_utf8(content).expect("text");
     assert!(content.ends_with('\n'));
-    let rows = content.lines().map(|row| serde_json::from_str(row));
+    let rows = content.lines().map(serde_json::from_str);
     rows.map(|row| row.expect("JSON")).collect()
 }
 
@@ -52,7 +52,7 @@ fn given_a_stored_session_when_forked_then_its_rows_stand_under_a_new_id_and_a_p
         let id = forked(world, request);
         assert_ne!(id, ID);
         let said = ["user", "assistant", "system", "attachment"];
-        let source = TURNS.lines().map(|row| serde_json::from_str::<Value>(row));
+        let source = TURNS.lines().map(serde_json::from_str::<Value>);
         let expected = source.map(|row| row.expect("JSON")).filter(|row| {
             said.contains(&row["type"].as_str().expect("a kind")) && row["uuid"].is_string()
         });

@@ -4,6 +4,7 @@
 //! end. Invariants: one file is open at a time, and is closed; a session that cannot be
 //! listed is left out, said, and spoils nothing.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
@@ -63,7 +64,7 @@ enum Step {
     /// A file of the page: opened, its beginning (of so many bytes), its end.
     Opening(u64),
     Head(u64, u64),
-    Tail(u64, Glance),
+    Tail(u64, Box<Glance>),
 }
 
 /// A file of a session.
@@ -187,7 +188,7 @@ impl Listing {
                 }
                 let from = size - limits::FILE_READ;
                 read(cx, owner, handle, from, limits::FILE_READ);
-                self.step = Step::Tail(at, glance);
+                self.step = Step::Tail(at, Box::new(glance));
                 Now::Waits
             }
             (Step::Tail(at, mut glance), Some(FileArrival::Data(_, data))) => {
