@@ -65,6 +65,25 @@ fn given_a_prompt_that_fails_when_air_keeps_records_then_the_failure_rides_on_th
     }
 }
 
+/// Kinds `budget_exhausted` and `context_exhausted`: a new session may do what this one may
+/// not.
+#[test]
+fn given_a_prompt_at_a_limit_when_air_keeps_records_then_a_new_session_is_proposed() {
+    for kind in ["error_max_budget_usd", "error_max_turns"] {
+        with(&agreed(&["sessionFailure"], json!({})), |scene| {
+            let failed = json!({ "subtype": kind, "is_error": true, "errors": ["No more."] });
+            scene.says([words::result(words::with(failed, words::of(&[1])))]);
+            let answer = answer(scene);
+            let failure = &answer["result"]["_meta"]["jetbrains"]["air"]["sessionFailure"];
+            assert_eq!(
+                (&failure["category"], &failure["title"]),
+                (&json!("limit"), &json!("No more."))
+            );
+            assert_eq!(failure["actions"], json!(["new_session"]));
+        });
+    }
+}
+
 /// Section 17: who has to sign in gets the error as ever, and so do clients without records.
 #[test]
 fn given_a_prompt_that_fails_when_there_are_no_records_then_it_is_an_error() {

@@ -181,7 +181,7 @@ fn given_a_gateway_when_signed_in_there_then_processes_go_there_and_it_is_told()
     );
     let gateway = json!({ "kind": "gateway", "label": "Custom gateway",
                           "detail": "https://gate.example" });
-    assert_eq!(world.statuses(), [gateway.clone()]);
+    assert_eq!(world.statuses(), std::slice::from_ref(&gateway));
     world.new_session();
     let set = |value: &str| Some(Some(value.to_owned()));
     assert_eq!(

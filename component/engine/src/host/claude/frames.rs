@@ -193,6 +193,7 @@ impl Session {
         let uuids = frame.prompts();
         let gate = self.turns.gate();
         self.remembered.costs(frame.total_cost_usd);
+        self.more.records.result(&frame.subtype);
         let (usage, spent) = self.meter.result(
             frame.usage,
             frame.model_usage,
@@ -231,6 +232,7 @@ impl Session {
         }
         self.shown = false;
         self.api_error = None;
+        self.more.records.result("");
     }
 
     /// A result that shows nothing of its own is the only place where its text stands.

@@ -5,8 +5,10 @@
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
-//! contexts (`compaction`), sessions of before (`stored`); beside the sessions, who is signed
-//! in and where models come from (`errands`, `account`, `route`, `side`, `restart`).
+//! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
+//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`); beside the
+//! sessions, who is signed in and where models come from (`errands`, `account`, `route`,
+//! `side`, `restart`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 

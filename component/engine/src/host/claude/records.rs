@@ -29,6 +29,19 @@ pub struct Records {
     notices: u64,
     /// The notice that was told last, and how often it came.
     last: Option<(String, u64)>,
+    /// The limit at which the result that just came ended its turn.
+    limit: Option<Trouble>,
+}
+
+impl Records {
+    /// A result of this kind comes; of none, it has been told.
+    pub fn result(&mut self, kind: &str) {
+        self.limit = match kind {
+            "error_max_budget_usd" => Some(Trouble::BudgetExhausted),
+            "error_max_turns" => Some(Trouble::ContextExhausted),
+            _ => None,
+        };
+    }
 }
 
 /// Something that the user is to know.
@@ -91,7 +104,7 @@ impl Session {
         let record = Record {
             id: format!("{turn}:error"),
             revision: 1,
-            trouble: trouble(&failure),
+            trouble: self.more.records.limit.unwrap_or_else(|| trouble(&failure)),
             severity: Severity::Error,
             title: title.unwrap_or(&failure.message).to_string(),
             reason: None,
@@ -238,7 +251,6 @@ fn trouble_of(kind: &str) -> Trouble {
         "billing_error" | "account_on_hold" => Trouble::QuotaExhausted,
         "rate_limit" => Trouble::RateLimited,
         "max_output_tokens" => Trouble::ContextExhausted,
-        "max_budget" => Trouble::BudgetExhausted,
         "invalid_request" | "model_not_found" => Trouble::BadRequest,
         "overloaded" => Trouble::Overloaded,
         "no_result" | "incomplete_tool_call" => Trouble::Internal,
