@@ -194,11 +194,11 @@ fn given_files_that_are_no_patch_when_air_is_asked_then_the_standard_diff_or_a_w
 /// The file that was asked for last.
 fn opened(scene: &Scene) -> Handle {
     let effects = scene.desk.calls.iter().flat_map(|call| &call.effects);
-    let opened = effects.filter_map(|effect| match effect {
+    let mut opened = effects.filter_map(|effect| match effect {
         Effect::File(handle, FileDeparture::Open(..)) => Some(*handle),
         _ => None,
     });
-    opened.last().expect("a file was opened")
+    opened.next_back().expect("a file was opened")
 }
 
 /// A question that is taken back while its file is read is not asked, and the file is closed.
