@@ -174,6 +174,8 @@ fn file_departure(departure: engine::FileDeparture) -> file_io::Departure {
         engine::FileDeparture::Read(offset, len) => file_io::Departure::Read((offset, len)),
         engine::FileDeparture::Entries(at, path) => file_io::Departure::Entries((root(at), path)),
         engine::FileDeparture::Copy(old, new) => file_io::Departure::Copy((old, new)),
+        engine::FileDeparture::Create(path, bytes) => file_io::Departure::Create((path, bytes)),
+        engine::FileDeparture::Append(path, bytes) => file_io::Departure::Append((path, bytes)),
         engine::FileDeparture::Remove(path) => file_io::Departure::Remove(path),
         engine::FileDeparture::Close => file_io::Departure::Close,
     }

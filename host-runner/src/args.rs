@@ -84,6 +84,11 @@ pub struct Options {
     #[arg(long, global = true, value_name = "PATH")]
     pub claude: Option<PathBuf>,
 
+    /// Let nobody work with a Claude subscription: it is not offered as a way to sign in, and
+    /// sessions that would use one are refused.
+    #[arg(long, global = true)]
+    pub hide_claude_auth: bool,
+
     /// Give agents only files below this folder, instead of those below the current folder,
     /// your home and the temporary folders; may be repeated. A link that leads out of it is
     /// refused.

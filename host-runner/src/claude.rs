@@ -24,12 +24,13 @@ pub const NAME: &str = "claude";
 const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
 
 /// Variables that change what the component does.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 20] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "ANTHROPIC_BASE_URL",
     "ANTHROPIC_BEDROCK_BASE_URL",
     "ANTHROPIC_VERTEX_BASE_URL",
+    "AWS_REGION",
     "CLAUDE_AGENT_ACP_PROTOCOL",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_OAUTH_TOKEN",
@@ -39,6 +40,7 @@ const KNOWN: [&str; 18] = [
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_MODEL_CONFIG",
+    "CLOUD_ML_REGION",
     "HOME",
     "IS_SANDBOX",
     "MAX_THINKING_TOKENS",
@@ -51,6 +53,9 @@ const PRESENT: [&str; 3] = ["SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"];
 
 /// Says that this program runs as root. No variable of a user: the engine reads it so.
 const IS_ROOT: &str = "AIRLOCK_IS_ROOT";
+
+/// Says that nobody is to work with a subscription. No variable of a user either.
+const HIDES_SUBSCRIPTIONS: &str = "AIRLOCK_HIDE_CLAUDE_AUTH";
 
 /// Files that need an interpreter.
 const SCRIPTS: [&str; 6] = ["cjs", "js", "jsx", "mjs", "ts", "tsx"];
@@ -86,9 +91,21 @@ fn program(named: PathBuf) -> Program {
 
 /// What the component is told of the environment.
 #[must_use]
-pub fn environment() -> Map<String, Value> {
+pub fn environment(options: &Options) -> Map<String, Value> {
     let root = rustix::process::geteuid().is_root();
-    told(|name| std::env::var_os(name), root)
+    let mut told = told(|name| std::env::var_os(name), root);
+    if options.hide_claude_auth {
+        told.insert(HIDES_SUBSCRIPTIONS.into(), "1".into());
+    }
+    told
+}
+
+/// How an editor starts this program again, for somebody to sign in in a terminal: as it was
+/// started, where that can be known.
+#[must_use]
+pub fn command() -> String {
+    let own = std::env::current_exe().map(|path| path.display().to_string());
+    own.unwrap_or_default()
 }
 
 fn told(variable: impl Fn(&str) -> Option<OsString>, root: bool) -> Map<String, Value> {
@@ -208,6 +225,19 @@ mod tests {
         assert_eq!(folder("/own", "/all"), Path::new("/own/claude-7"));
         assert_eq!(folder("", "/all"), Path::new("/all/claude-7"));
         assert_eq!(folder("", ""), Path::new("/tmp/claude-7"));
+    }
+
+    #[test]
+    fn given_hidden_subscriptions_when_told_then_the_component_hears_of_it_and_else_not() {
+        let hidden = |hide_claude_auth| {
+            let options = Options {
+                hide_claude_auth,
+                ..Options::default()
+            };
+            environment(&options).contains_key(HIDES_SUBSCRIPTIONS)
+        };
+        assert!(hidden(true) && !hidden(false));
+        assert!(Path::new(&command()).is_absolute());
     }
 
     #[test]

@@ -75,15 +75,16 @@ impl Host {
 pub fn configuration(host: Host, options: &Options) -> String {
     let (name, title) = host.agent();
     let mut config = Map::new();
-    config.insert(
-        "agent".into(),
-        json!({ "name": name, "title": title, "version": env!("CARGO_PKG_VERSION") }),
-    );
+    let mut agent = json!({ "name": name, "title": title, "version": env!("CARGO_PKG_VERSION") });
+    if host == Host::Claude {
+        agent["command"] = claude::command().into();
+    }
+    config.insert("agent".into(), agent);
     let mut chosen = Map::new();
     chosen.insert("kind".into(), host.kind().into());
     chosen.insert("name".into(), host.name().into());
     if host == Host::Claude {
-        chosen.insert("environment".into(), claude::environment().into());
+        chosen.insert("environment".into(), claude::environment(options).into());
     }
     config.insert("host".into(), chosen.into());
     if let Some(fault) = &options.plan_fault {
@@ -148,7 +149,7 @@ mod tests {
     }
 
     fn redacted_environment() -> Value {
-        let told = json!({ "host": { "environment": claude::environment() } });
+        let told = json!({ "host": { "environment": claude::environment(&Options::default()) } });
         let Value::Object(told) = told else {
             unreachable!()
         };

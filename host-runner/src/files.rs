@@ -1,4 +1,4 @@
-//! Files: stat, open, read, list, copy, remove, each below a granted folder.
+//! Files: stat, open, read, list, copy, create, append, remove, each below a granted folder.
 //!
 //! One worker thread does it, so that a slow disk holds up nobody else. It touches what
 //! [`Grants`] allows and nothing else. Invariant: a path is looked at once. It is opened as
@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ mod place;
 
 use place::{NotThere, Place};
 
-/// Bytes of one `read`: the contract's limit.
+/// Bytes of one `read`, `create` or `append`: the contract's limit.
 const READ: u32 = 65_536;
 /// Entries of one folder that are listed; a folder with more is refused (`EOVERFLOW`), so
 /// that one answer stays a few megabytes.
@@ -91,6 +91,12 @@ impl Worker {
                         )?))
                     }),
                 FileDeparture::Copy((from, to)) => self.copy(&from, &to),
+                FileDeparture::Create((path, content)) => {
+                    write(&content, || place::create(&self.grants, &path))
+                }
+                FileDeparture::Append((path, content)) => {
+                    write(&content, || place::end_of(&self.grants, &path))
+                }
                 FileDeparture::Remove(path) => {
                     place::remove(&self.grants, &path).map(|()| FileArrival::Done)
                 }
@@ -144,6 +150,18 @@ impl Worker {
         }
         Ok(FileArrival::Done)
     }
+}
+
+/// Whole, or as far as the disk has room: what was written of it stays, and the error says so.
+fn write(
+    content: &[u8],
+    open: impl FnOnce() -> Result<File, NotThere>,
+) -> Result<FileArrival, NotThere> {
+    if content.len() > READ as usize {
+        return Err(rustix::io::Errno::INVAL.into());
+    }
+    open()?.write_all(content)?;
+    Ok(FileArrival::Done)
 }
 
 fn refusal(not: NotThere) -> FileRefusal {

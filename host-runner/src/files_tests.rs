@@ -355,6 +355,54 @@ fn given_a_folder_with_more_entries_than_are_listed_when_they_are_asked_then_eov
 }
 
 #[test]
+fn given_host_state_when_a_file_is_made_and_grows_then_never_over_another_and_never_elsewhere() {
+    let world = World::new();
+    world.write("state/there", b"kept");
+    world.write("linked/l", b"kept");
+    world.write("outside/o", b"kept");
+    let create = |path: &str, content: &[u8]| {
+        world.ask(
+            1,
+            FileDeparture::Create((world.path(path), content.to_vec())),
+        )
+    };
+    let append = |path: &str, content: &[u8]| {
+        world.ask(
+            1,
+            FileDeparture::Append((world.path(path), content.to_vec())),
+        )
+    };
+
+    assert_eq!(create("state/new", b"one\n"), FileArrival::Done);
+    assert_eq!(append("state/new", b"two\n"), FileArrival::Done);
+    assert_eq!(fs::read(world.at("state/new")).unwrap(), b"one\ntwo\n");
+    assert_eq!(
+        fs::metadata(world.at("state/new")).unwrap().mode() & 0o7777,
+        0o600
+    );
+    assert_eq!(create("state/there", b"x"), error("EEXIST"));
+    assert_eq!(append("state/nothing", b"x"), error("ENOENT"));
+    assert_eq!(append("state", b"x"), NOT_REGULAR);
+    let long = vec![b'x'; 65_537];
+    assert_eq!(create("state/long", &long), error("EINVAL"));
+    assert_eq!(append("state/there", &long), error("EINVAL"));
+    symlink(world.at("outside/o"), world.at("state/link")).unwrap();
+    symlink(world.at("outside/new"), world.at("state/dangling")).unwrap();
+    assert_eq!(append("state/link", b"x"), NOT_ALLOWED);
+    assert_eq!(create("state/dangling", b"x"), error("EEXIST"));
+    for elsewhere in ["outside/n", "linked/n"] {
+        assert_eq!(create(elsewhere, b"x"), NOT_ALLOWED);
+        assert!(!world.at(elsewhere).exists());
+    }
+    assert_eq!(append("linked/l", b"x"), NOT_ALLOWED);
+    assert_eq!(append("outside/o", b"x"), NOT_ALLOWED);
+    for kept in ["state/there", "linked/l", "outside/o"] {
+        assert_eq!(fs::read(world.at(kept)).unwrap(), b"kept");
+    }
+    assert!(!world.at("state/long").exists() && !world.at("outside/new").exists());
+}
+
+#[test]
 fn given_a_host_state_file_when_it_is_copied_then_never_over_another_and_never_elsewhere() {
     let world = World::new();
     world.write("state/a", b"content");

@@ -306,7 +306,7 @@ impl Grants {
                 below(Root::Linked),
             ),
             (
-                "Files of a Host, read, copied, removed",
+                "Files of a Host, read, written, removed",
                 below(Root::HostState),
             ),
             (

@@ -225,6 +225,8 @@ fn file_departure(departure: engine::FileDeparture) -> words::FileDeparture {
         engine::FileDeparture::Read(offset, length) => words::FileDeparture::Read((offset, length)),
         engine::FileDeparture::Entries(at, path) => words::FileDeparture::Entries((root(at), path)),
         engine::FileDeparture::Copy(old, new) => words::FileDeparture::Copy((old, new)),
+        engine::FileDeparture::Create(path, bytes) => words::FileDeparture::Create((path, bytes)),
+        engine::FileDeparture::Append(path, bytes) => words::FileDeparture::Append((path, bytes)),
         engine::FileDeparture::Remove(path) => words::FileDeparture::Remove(path),
         engine::FileDeparture::Close => words::FileDeparture::Close,
     }

@@ -85,6 +85,29 @@ export const scenarios = {
       await sleep(2000);
     },
   },
+  // What is asked besides prompts: options, lists, forks, providers, and what is refused.
+  "modes-config": {
+    run: async (x) => {
+      const { sessionId, workspace: cwd } = x;
+      await x.ask("session/set_mode", { sessionId, modeId: "plan" });
+      for (const [configId, value] of [["mode", "acceptEdits"], ["model", "sonnet"], ["effort", "low"], ["fast", "on"], ["ultracode", "on"], ["mode", "nosuch"], ["nosuch", "x"]])
+        await x.ask("session/set_config_option", { sessionId, configId, value });
+      await x.ask("session/set_model", { sessionId, modelId: "haiku" });
+      await x.prompt("hi [[mock:plain]]");
+      await x.ask("session/list", { cwd });
+      await x.ask("session/fork", { sessionId, cwd, mcpServers: [] });
+      await x.ask("session/close", { sessionId });
+      await x.prompt("x");
+      await x.ask("session/delete", { sessionId });
+      await x.ask("session/list", { cwd });
+      await x.ask("session/new", { cwd: "relative", mcpServers: [] });
+      await x.ask("session/new", { cwd: "/nonexistent-dir", mcpServers: [] });
+      await x.ask("nosuch/method", {});
+      await x.ask("providers/list", {});
+      await x.ask("authenticate", { methodId: "nope" });
+      await sleep(500);
+    },
+  },
   "cancel-in-permission": {
     mode: "default",
     permission: "none",

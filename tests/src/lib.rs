@@ -21,3 +21,10 @@ pub use names::Names;
 pub use oracle::Oracle;
 pub use recorded_host::{RecordedHost, Report, Say};
 pub use recording::Recording;
+
+/// SHA-256 of a text, as lower-case hex.
+pub fn sha256(text: &str) -> String {
+    use sha2::{Digest as _, Sha256};
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -149,16 +149,31 @@ const CANCEL: &str = "$/cancel_request";
 
 /// Results of methods that are no part of ACP, which leaves their shape to both sides.
 fn extension(method: &str, result: &Value, line: &str) {
+    match method {
+        "_session/batch_get" => {
+            only(result, &["sessions"], line);
+            return rows(&result["sessions"], line);
+        }
+        "_session/list/subscribe" => {
+            only(result, &["subscriptionId"], line);
+            return assert!(result["subscriptionId"].is_string(), "{line}");
+        }
+        _ => {}
+    }
     let shapes = match method {
         "_session/steering" => vec![
             json!({ "outcome": "injected" }),
             json!({ "outcome": "startedNewTurn" }),
             json!({ "outcome": "promptRequired", "reason": "noRunningTurn" }),
         ],
-        "_session/goal" => vec![json!({})],
         "_session/async_task/stop" => {
             vec![json!({ "stopped": true }), json!({ "stopped": false })]
         }
+        "_session/goal"
+        | "_session/rename"
+        | "_session/archive"
+        | "_session/unarchive"
+        | "_session/list/unsubscribe" => vec![json!({})],
         _ => Vec::new(),
     };
     assert!(shapes.contains(result), "not a result of {method}: {line}");
@@ -185,6 +200,48 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
     serde::Deserialize::deserialize(from).map(Some)
 }
 
+/// Rows of the index are those of `session/list`.
+fn rows(rows: &Value, line: &str) {
+    let list = json!({ "sessions": rows });
+    check(&definition("Response", "session/list"), &list, line);
+}
+
+/// `_session/list/changes`: its shape is that of the public description of AIR.
+fn changes(params: &Value, line: &str) {
+    only(params, &["subscriptionId", "sessions", "removed"], line);
+    assert!(params["subscriptionId"].is_string(), "{line}");
+    rows(&params["sessions"], line);
+    let empty = |name: &str| params[name].as_array().expect("a list").is_empty();
+    assert!(
+        !(empty("sessions") && empty("removed")),
+        "nothing changed: {line}"
+    );
+}
+
+/// `_auth/status_update`: its shape is the peer's (Claude adapter, section 15).
+fn status(params: &Value, line: &str) {
+    only(params, &["authStatus"], line);
+    let status = &params["authStatus"];
+    only(
+        status,
+        &["kind", "label", "detail", "account", "vendor"],
+        line,
+    );
+    let kinds = ["account", "api_key", "gateway", "external", "none"];
+    let kind = status["kind"].as_str().expect("a kind is text");
+    assert!(kinds.contains(&kind), "no kind of account: {line}");
+    assert!(
+        !status["label"].as_str().expect("a label").is_empty(),
+        "{line}"
+    );
+    for text in ["detail", "vendor"] {
+        assert!(status.get(text).is_none_or(Value::is_string), "{line}");
+    }
+    if let Some(account) = status.get("account") {
+        only(account, &["email", "organization", "plan"], line);
+    }
+}
+
 fn notification(message: &Value, line: &str) {
     only(message, &["jsonrpc", "method", "params"], line);
     let method = message["method"].as_str().expect("a method is text");
@@ -194,6 +251,11 @@ fn notification(message: &Value, line: &str) {
     let params = message["params"].clone();
     if method == "session/update" && crate::beyond::is_update(&params, line) {
         return;
+    }
+    match method {
+        "_auth/status_update" => return status(&params, line),
+        "_session/list/changes" => return changes(&params, line),
+        _ => {}
     }
     if let Err(why) = v1::AgentNotification::from_method_and_params(method, &params) {
         panic!("the official crate refuses {method}: {why:?}\n{line}");
@@ -243,24 +305,54 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../schema/v1.json")).expect("the official schema")
 });
 
+/// What is not stable yet and is spoken all the same: forks and providers.
+static UNSTABLE: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../schema/v1.unstable.json")).expect("the draft schema")
+});
+
+/// Methods that are defined in the draft alone.
+const DRAFT: [&str; 4] = [
+    "session/fork",
+    "providers/list",
+    "providers/set",
+    "providers/disable",
+];
+
+fn schema_of(method: &str) -> &'static Value {
+    if DRAFT.contains(&method) {
+        &UNSTABLE
+    } else {
+        &SCHEMA
+    }
+}
+
 static COMPILED: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
-    let definitions = SCHEMA["$defs"].as_object().expect("definitions");
+    let mut all = compiled(&SCHEMA, |_| true);
+    all.extend(compiled(&UNSTABLE, |method| DRAFT.contains(&method)));
+    all
+});
+
+fn compiled(schema: &Value, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, Validator> {
+    let definitions = schema["$defs"].as_object().expect("definitions");
     let spoken = definitions
         .iter()
-        .filter(|(name, it)| it.get("x-method").is_some() || *name == "Error");
+        .filter(|(name, it)| match it["x-method"].as_str() {
+            Some(method) => wanted(method),
+            None => *name == "Error" && wanted(""),
+        });
     let compile = |name: &str| {
-        let schema = json!({ "$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"],
+        let whole = json!({ "$schema": schema["$schema"], "$defs": schema["$defs"],
             "$ref": format!("#/$defs/{name}") });
-        jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("schema of {name}: {e}"))
+        jsonschema::validator_for(&whole).unwrap_or_else(|e| panic!("schema of {name}: {e}"))
     };
     spoken
         .map(|(name, _)| (name.clone(), compile(name)))
         .collect()
-});
+}
 
 /// Name of the definition that the schema marks with this method.
 fn definition(kind: &str, method: &str) -> String {
-    let definitions = SCHEMA["$defs"].as_object().expect("definitions");
+    let definitions = schema_of(method)["$defs"].as_object().expect("definitions");
     let found = definitions
         .iter()
         .find(|(name, it)| it["x-method"] == method && name.ends_with(kind));

@@ -119,7 +119,7 @@ fn given_variables_of_the_client_when_started_then_the_adapters_own_stay() {
         scene.desk = Desk::with_config(ScriptedCli::default(), &config);
         scene.desk.host_speaks = false;
         made(&mut scene, options);
-        scene.desk.host.environments.last().unwrap().clone()
+        scene.desk.host.variables.last().unwrap().clone()
     };
     let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
     let ours = || {

@@ -192,7 +192,7 @@ fn given_claude_when_initialized_then_queueing_and_steering_are_told() {
         let result = &answer["result"];
         assert_eq!(
             result["agentCapabilities"]["_meta"],
-            json!({ "claudeCode": { "promptQueueing": true } })
+            json!({ "claudeCode": { "promptQueueing": true }, "authStatus": {} })
         );
         assert_eq!(
             result["_meta"],

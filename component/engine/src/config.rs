@@ -36,6 +36,9 @@ pub struct Agent {
     pub title: String,
     /// Version of the embedder.
     pub version: String,
+    /// How people start the embedder themselves, to sign in; empty if they cannot.
+    #[serde(default)]
+    pub command: String,
 }
 
 /// Which Host to use.

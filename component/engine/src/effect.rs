@@ -122,6 +122,10 @@ pub enum FileDeparture {
     Entries(Root, String),
     /// From, to.
     Copy(String, String),
+    /// A new file with this content, at most 65,536 bytes; never over an existing one.
+    Create(String, Vec<u8>),
+    /// At the end of an existing file, at most 65,536 bytes.
+    Append(String, Vec<u8>),
     /// Remove a file.
     Remove(String),
     /// Forget the handle.

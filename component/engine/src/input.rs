@@ -162,6 +162,6 @@ pub enum FileArrival {
     Data(u64, Vec<u8>),
     /// To `entries`.
     Entries(Vec<(String, FileFacts)>),
-    /// To `copy` or `remove`.
+    /// To `copy`, `create`, `append` or `remove`.
     Done,
 }

@@ -92,6 +92,7 @@ impl Engine {
             .map_err(|_| Fault::Config("the seed must be 32 bytes long".to_string()))?;
         let mut lasting = Lasting::new(seed);
         let client = lasting.ids.uuid();
+        let mut sign_ins = Vec::new();
         let (host, habits, extension) = match config.host.kind {
             HostKind::Maka => {
                 let maka = Maka::new(&config.host.name, client);
@@ -99,14 +100,17 @@ impl Engine {
             }
             HostKind::Claude => {
                 let claude = Claude::new(&config.host);
+                sign_ins = claude.sign_ins();
                 let claude = Module::Claude(claude.into());
                 (claude, claude::HABITS, claude::EXTENSION)
             }
         };
+        let mut sessions = Sessions::new(extension, habits);
+        sessions.editor.sign_ins = sign_ins;
         let state = State {
             version: snapshot::VERSION,
             lasting,
-            sessions: Sessions::new(extension, habits),
+            sessions,
             host,
             deadline: None,
             done: false,

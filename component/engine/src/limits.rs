@@ -273,3 +273,14 @@ pub const CLAUDE_ENDED_TASKS: u64 = 256;
 pub const CLAUDE_ENDED_CALLS: u64 = 256;
 /// Tasks of a session's plan (decision); one more drops the oldest that is done.
 pub const CLAUDE_TASKS: u64 = 1_024;
+/// Milliseconds that a process beside the sessions may take: one that signs out may have to
+/// ask the makers' server (decision).
+pub const CLAUDE_SIDE_MS: u64 = 30_000;
+/// Bytes that are kept of what it says (decision).
+pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;
+/// Indexes of sessions that are watched at once, as many as other adapters allow.
+pub const CLAUDE_WATCHES: u64 = 128;
+/// Milliseconds between two looks at one (decision): a folder's names and dates are read.
+pub const CLAUDE_LOOK_MS: u64 = 2_000;
+/// Rows of a page of the index of sessions, if an editor says nothing, and at most.
+pub const INDEX_PAGE: (u64, u64) = (50, 100);

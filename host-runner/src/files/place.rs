@@ -18,7 +18,8 @@ use super::is_absolute;
 use crate::grants::Grants;
 use crate::words::{FileFacts, FileKind, Root};
 
-/// The only root whose files are ever written: `copy` and `remove` belong to it.
+/// The only root whose files are ever written: `copy`, `create`, `append` and `remove` belong
+/// to it.
 pub(super) const COPIED: Root = Root::HostState;
 
 /// Why there is no place, or nothing to do with it.
@@ -158,11 +159,21 @@ impl Place {
     }
 }
 
-/// Creates a new file for a copy, never over an existing one.
+/// Creates a new file, never over an existing one.
 pub(super) fn create(grants: &Grants, path: &str) -> Result<File, NotThere> {
     let (folder, name) = parent(grants, path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(&folder.fd, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// Opens a regular file to write at its end.
+pub(super) fn end_of(grants: &Grants, path: &str) -> Result<File, NotThere> {
+    let place = Place::find(grants, COPIED, path)?;
+    if kind(&place.stat) != FileKind::File {
+        return Err(NotThere::NotRegular);
+    }
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(place.reopen(flags)?.into())
 }
 
 /// Removes a regular file.

@@ -160,6 +160,8 @@ fn file_departure(departure: &FileDeparture) -> Value {
         FileDeparture::Read((offset, length)) => json!({ "read": [offset, length] }),
         FileDeparture::Entries((at, path)) => json!({ "entries": [root(*at), path] }),
         FileDeparture::Copy((old, new)) => json!({ "copy": [old, new] }),
+        FileDeparture::Create((path, content)) => json!({ "create": [path, bytes(content)] }),
+        FileDeparture::Append((path, content)) => json!({ "append": [path, bytes(content)] }),
         FileDeparture::Remove(path) => json!({ "remove": path }),
         FileDeparture::Close => json!("close"),
     }

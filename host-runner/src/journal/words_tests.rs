@@ -232,6 +232,14 @@ fn given_every_effect_when_written_then_it_is_as_documented() {
             json!({ "file": [4, { "copy": ["/a", "/b"] }] }),
         ),
         (
+            file(FileDeparture::Create(("/a".into(), b"x".to_vec()))),
+            json!({ "file": [4, { "create": ["/a", "x"] }] }),
+        ),
+        (
+            file(FileDeparture::Append(("/a".into(), vec![0xff]))),
+            json!({ "file": [4, { "append": ["/a", { "base64": "/w==" }] }] }),
+        ),
+        (
             file(FileDeparture::Remove("/a".into())),
             json!({ "file": [4, { "remove": "/a" }] }),
         ),

@@ -15,6 +15,8 @@ pub struct Files {
     pub refused: BTreeMap<String, FileRefusal>,
     /// Facts that are told in place of the true ones, by path.
     pub claimed: BTreeMap<String, FileFacts>,
+    /// How often something may still be written, if the disk is to be full then.
+    pub room: Option<u64>,
     /// Paths that were opened, in order.
     pub log: Vec<String>,
     opened: BTreeMap<Handle, String>,
@@ -87,11 +89,48 @@ impl Files {
                 Some(_) => FileArrival::Refused(FileRefusal::Error("EEXIST".to_owned())),
                 None => missing(),
             },
+            FileDeparture::Create(path, bytes) => {
+                assert!(bytes.len() <= 65_536, "more than the contract allows");
+                if let Some(refusal) = self.refused.get(&path) {
+                    return Some(FileArrival::Refused(refusal.clone()));
+                }
+                if self.content.contains_key(&path) {
+                    return Some(error("EEXIST"));
+                }
+                if self.is_full() {
+                    return Some(error("ENOSPC"));
+                }
+                self.content.insert(path, bytes);
+                FileArrival::Done
+            }
+            FileDeparture::Append(path, bytes) => {
+                assert!(bytes.len() <= 65_536, "more than the contract allows");
+                if let Some(refusal) = self.refused.get(&path) {
+                    return Some(FileArrival::Refused(refusal.clone()));
+                }
+                if self.is_full() {
+                    return Some(error("ENOSPC"));
+                }
+                match self.content.get_mut(&path) {
+                    Some(content) => {
+                        content.extend(bytes);
+                        FileArrival::Done
+                    }
+                    None => missing(),
+                }
+            }
             FileDeparture::Remove(path) => match self.content.remove(&path) {
                 Some(_) => FileArrival::Done,
                 None => missing(),
             },
         })
+    }
+
+    /// Whether there is no room any more; takes some.
+    fn is_full(&mut self) -> bool {
+        let full = self.room == Some(0);
+        self.room = self.room.map(|room| room.saturating_sub(1));
+        full
     }
 
     /// What a folder holds, folders too; what cannot be looked at is not among it.
@@ -134,5 +173,9 @@ impl Files {
 }
 
 fn missing() -> FileArrival {
-    FileArrival::Refused(FileRefusal::Error("ENOENT".to_owned()))
+    error("ENOENT")
+}
+
+fn error(name: &str) -> FileArrival {
+    FileArrival::Refused(FileRefusal::Error(name.to_owned()))
 }

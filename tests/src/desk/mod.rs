@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::oracle::Oracle;
 use crate::recorded_host::Say;
 pub use files::Files;
-pub use peer::{Absent, Peer, Playing};
+pub use peer::{Absent, Peer, Playing, Ran};
 use run::Wire;
 pub use stream::Cut;
 use stream::Stream;

@@ -25,10 +25,26 @@ pub trait Peer {
     /// The engine closed its end.
     fn closed(&mut self);
 
+    /// A process that runs by itself from its beginning to its end, if the target is one.
+    fn runs(&mut self, _: &Target) -> Option<Ran> {
+        None
+    }
+
     /// Whether it ends when it is asked to.
     fn obeys(&self) -> bool {
         true
     }
+}
+
+/// What came of a process that ran by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// On its stdout.
+    pub out: String,
+    /// On its stderr.
+    pub said: String,
+    /// Its exit code; `None`: it hangs.
+    pub code: Option<i32>,
 }
 
 impl Peer for RecordedHost {

@@ -8,7 +8,7 @@ use airlock_engine::{
 };
 
 use super::stream::Stream;
-use super::{Call, Desk, Peer};
+use super::{Call, Desk, Peer, Ran};
 use crate::recorded_host::Say;
 
 /// One channel as the engine sees it.
@@ -158,6 +158,9 @@ impl<P: Peer> Desk<P> {
     fn departs(&mut self, channel: Channel, departure: HostDeparture) {
         match departure {
             HostDeparture::Open(target) => {
+                if let Some(ran) = self.host.runs(&target) {
+                    return self.run(channel, ran);
+                }
                 let arrival = match self.host.open(&target) {
                     Ok(facts) => {
                         let mut wire = Wire {
@@ -191,6 +194,8 @@ impl<P: Peer> Desk<P> {
                     wire.reading = on;
                 }
             }
+            HostDeparture::Finish | HostDeparture::Terminate
+                if !self.wires.contains_key(&channel) => {}
             HostDeparture::Finish | HostDeparture::Terminate => {
                 self.host.closed();
                 if self.host.obeys()
@@ -207,6 +212,23 @@ impl<P: Peer> Desk<P> {
                     .retain(|it| !matches!(it, Input::Host(of, _) if *of == channel));
             }
         }
+    }
+
+    /// A process that runs by itself.
+    fn run(&mut self, channel: Channel, ran: Ran) {
+        let mut arrivals = vec![HostArrival::Opened(Vec::new())];
+        if !ran.out.is_empty() {
+            arrivals.push(HostArrival::Bytes(ran.out.into_bytes()));
+        }
+        if !ran.said.is_empty() {
+            arrivals.push(HostArrival::Diagnostic(ran.said.into_bytes()));
+        }
+        if let Some(code) = ran.code {
+            arrivals.push(HostArrival::Exited(Some(code)));
+            arrivals.push(HostArrival::Ended(Ending::Eof));
+        }
+        let arrivals = arrivals.into_iter().map(|it| Input::Host(channel, it));
+        self.arrivals.extend(arrivals);
     }
 
     pub(super) fn hear(&mut self, channel: Channel, said: Vec<Say>) {

@@ -9,12 +9,12 @@ pub mod post_cancel;
 mod scene;
 pub mod words;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airlock_engine::{HostRefusal, Target};
 use serde_json::{Value, json};
 
-use crate::desk::Peer;
+use crate::desk::{Peer, Ran};
 use crate::recorded_host::Say;
 pub use post_cancel::{Act, POST_CANCEL, Scenario, Step};
 pub use scene::{Scene, answer_frames, each_way, told};
@@ -32,10 +32,15 @@ pub struct ScriptedCli {
     pub takes_back: Option<bool>,
     /// Whether it ends when it is asked to.
     pub obedient: bool,
+    /// What comes of its processes beside the sessions, by their arguments: `auth status --json`,
+    /// `auth logout`. What is not here is refused.
+    pub asides: BTreeMap<String, Ran>,
+    /// Those that ran, in order.
+    pub ran: Vec<String>,
+    /// The environment that it was given, each time.
+    pub variables: Vec<Vec<(String, Option<String>)>>,
     /// With which arguments it was started, each time.
     pub started: Vec<Vec<String>>,
-    /// With which variables, each time.
-    pub environments: Vec<Vec<(String, Option<String>)>>,
     /// The messages that it got, in order.
     pub users: Vec<Value>,
     /// What it was asked, in order: `interrupt`, ...
@@ -58,8 +63,10 @@ impl Default for ScriptedCli {
             settings: None,
             takes_back: None,
             obedient: true,
+            asides: BTreeMap::new(),
+            ran: Vec::new(),
+            variables: Vec::new(),
             started: Vec::new(),
-            environments: Vec::new(),
             users: Vec::new(),
             asked: Vec::new(),
             interrupts: Vec::new(),
@@ -155,8 +162,18 @@ impl Peer for ScriptedCli {
             panic!("Claude Code is a program: {target:?}");
         };
         self.started.push(command.args.clone());
-        self.environments.push(command.env.clone());
+        self.variables.push(command.env.clone());
         self.refusal.clone().map_or(Ok(Vec::new()), Err)
+    }
+
+    fn runs(&mut self, target: &Target) -> Option<Ran> {
+        let Target::Process(command) = target else {
+            return None;
+        };
+        let words = command.args.join(" ");
+        let ran = self.asides.get(&words)?.clone();
+        self.ran.push(words);
+        Some(ran)
     }
 
     fn line(&mut self, line: &str) -> Vec<Say> {

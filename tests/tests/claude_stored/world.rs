@@ -36,6 +36,21 @@ pub fn each_way(play: impl Fn(&mut World)) {
     }
 }
 
+/// The same with an editor that agreed on these extensions.
+pub fn each_way_agreeing(names: &[&str], play: impl Fn(&mut World)) {
+    let mut first: Option<Vec<String>> = None;
+    for way in 0..4 {
+        let mut world = World::unmet(way);
+        world.meets(names);
+        play(&mut world);
+        let log = world.desk.log.clone();
+        match &first {
+            None => first = Some(log),
+            Some(first) => assert_eq!(first, &log, "way {way} makes a difference"),
+        }
+    }
+}
+
 pub fn config(environment: &Value) -> Value {
     json!({ "agent": { "name": "airlock", "title": "Airlock", "version": "0.0.0" },
             "host": { "kind": "claude", "name": "claude", "environment": environment } })
@@ -63,7 +78,26 @@ impl World {
         World::in_way(0)
     }
 
+    /// An editor that agreed on these extensions.
+    pub fn agreeing(names: &[&str]) -> World {
+        let mut world = World::unmet(0);
+        world.meets(names);
+        world
+    }
+
     fn in_way(way: usize) -> World {
+        let mut world = World::unmet(way);
+        world.desk.initialize();
+        world
+    }
+
+    fn meets(&mut self, names: &[&str]) {
+        let air = json!({ "version": 1, "capabilities": names });
+        self.desk.capabilities = json!({ "_meta": { "jetbrains": { "air": air } } });
+        self.desk.initialize();
+    }
+
+    fn unmet(way: usize) -> World {
         let config = config(&json!({ "HOME": "/srv/home" }));
         let mut desk = Desk::with_config(ScriptedCli::default(), &config);
         desk.host_speaks = false;
@@ -76,7 +110,6 @@ impl World {
         };
         let mut world = World { desk };
         world.file("/srv/work/hello.txt", "first line\n");
-        world.desk.initialize();
         world
     }
 

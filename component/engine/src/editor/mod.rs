@@ -19,7 +19,10 @@ pub use crate::host::Client;
 use crate::host::aside::{Subagent, Task};
 use crate::host::dialog::{Body, Choice, Dialog, Reply};
 use crate::host::more::{More, Record};
-use crate::host::{Extras, Habits, ListPage, PlanEntry, SessionKey, Setup, Skill, Spent, Usage};
+use crate::host::{
+    Account, Errand, Extras, Habits, ListItem, ListPage, PlanEntry, Provider, SessionKey, Setup,
+    SignIn, Skill, Spent, Usage,
+};
 use crate::json::Object;
 use crate::limits;
 use crate::line::Lines;
@@ -57,6 +60,8 @@ pub enum Ask {
         content: Content,
         idle: WhenIdle,
     },
+    /// What is no session's business alone.
+    Errand(Errand),
     /// `_session/goal`: what is said to the agent to set a goal, or to take it back.
     Goal {
         session_id: String,
@@ -146,6 +151,8 @@ pub struct Editor {
     /// The name of the Host in `_meta`, where it says what the protocol has no words for.
     extension: String,
     habits: Habits,
+    /// The ways to sign in.
+    pub sign_ins: Vec<SignIn>,
     initialized: bool,
     sent: u64,
     drained: u64,
@@ -194,7 +201,9 @@ impl Editor {
         if !self.habits.extras {
             self.client.extras = Extras::default();
         }
-        let result = v1::answers::initialize(agent, self.habits, &self.extension, self.client);
+        let ways = v1::errands::sign_ins(&self.sign_ins, &self.client, agent);
+        let (habits, client) = (self.habits, self.client);
+        let result = v1::answers::initialize(agent, habits, &self.extension, client, &ways);
         self.answer(core, ticket, &result);
     }
 
@@ -219,7 +228,8 @@ impl Editor {
 
     /// Answers `session/list`.
     pub fn listed(&mut self, core: &mut Core<'_>, ticket: Ticket, page: &ListPage) {
-        self.answer(core, ticket, &v1::answers::listed(page));
+        let indexed = self.client.extras.index;
+        self.answer(core, ticket, &v1::answers::listed(page, indexed));
     }
 
     /// Answers `session/prompt`.
@@ -243,7 +253,35 @@ impl Editor {
         self.answer(core, ticket, &v1::answers::steered(steered));
     }
 
-    /// Answers `session/close` and `session/delete`.
+    /// Answers `providers/list`.
+    pub fn providers(&mut self, core: &mut Core<'_>, ticket: Ticket, providers: &[Provider]) {
+        self.answer(core, ticket, &v1::errands::providers(providers));
+    }
+
+    /// Answers `_session/list/subscribe`.
+    pub fn watched(&mut self, core: &mut Core<'_>, ticket: Ticket, watch: &str) {
+        self.answer(core, ticket, &v1::index::watched(watch));
+    }
+
+    /// Tells rows of the index that changed.
+    pub fn changed(
+        &mut self,
+        core: &mut Core<'_>,
+        watch: &str,
+        sessions: &[ListItem],
+        removed: &[String],
+    ) {
+        self.send(core, |out| {
+            v1::index::changed(watch, sessions, removed, out);
+        });
+    }
+
+    /// Tells who is signed in.
+    pub fn signed_in(&mut self, core: &mut Core<'_>, account: &Account) {
+        self.send(core, |out| v1::errands::signed_in(account, out));
+    }
+
+    /// Answers `session/close`, `session/delete` and what else is only done.
     pub fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket) {
         self.answer(core, ticket, &v1::answers::empty());
     }
@@ -438,7 +476,8 @@ impl Editor {
                 "The connection is already initialized.",
             ));
         }
-        v1::decode::request(method, params, self.habits)
+        let index = v1::index::request(method, params, self.client.extras);
+        index.unwrap_or_else(|| v1::decode::request(method, params, self.habits))
     }
 
     /// Reads a notification; those that mean nothing here are `None`.

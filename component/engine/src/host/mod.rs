@@ -4,14 +4,20 @@
 pub mod aside;
 pub mod claude;
 pub mod dialog;
+mod errand;
 mod extras;
+mod index;
+mod listener;
 pub mod maka;
 mod module;
 pub mod more;
 mod outcome;
 mod spent;
 
+pub use errand::{Account, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy};
 pub use extras::Extras;
+pub use index::{IndexQuery, IndexRow, ListItem, ListPage, Shown, Standing, State};
+pub use listener::{Cx, Heard, Listener};
 pub use module::Module;
 pub use outcome::{Blame, Ending, Failure, Outcome};
 pub use spent::{Spent, Tokens, Usage};
@@ -24,15 +30,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::admission::Content;
-use crate::input::Timer;
 use crate::json::Object;
-use crate::plumbing::{Core, Due};
 use crate::projection::{End, Report, Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
 use dialog::{Dialog, Means, Reply};
-use more::More;
+use more::{More, Record};
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;
@@ -114,6 +118,8 @@ pub enum Command {
         ticket: Ticket,
         task: String,
     },
+    /// Something that is no session's business alone; see there for the answers.
+    Errand { ticket: Ticket, errand: Errand },
     /// The editor is slow: let go of the session's feed until [`Command::Resume`].
     Pause { session: SessionKey },
     /// The editor reads again.
@@ -244,6 +250,23 @@ pub enum Fact<'a> {
         by: By,
         options: Options,
     },
+    /// What was asked for is done.
+    Done { ticket: Ticket },
+    /// Where models come from.
+    Providers {
+        ticket: Ticket,
+        providers: Vec<Provider>,
+    },
+    /// Who is signed in, when that has changed.
+    SignedIn(Account),
+    /// From now on rows of an index are told when they change.
+    Watched { ticket: Ticket, watch: &'a str },
+    /// Rows of an index that changed, and sessions that are gone.
+    Changed {
+        watch: &'a str,
+        sessions: Vec<ListItem>,
+        removed: Vec<String>,
+    },
     /// A session is deleted.
     Deleted { ticket: Ticket },
     /// The session was let go.
@@ -275,6 +298,8 @@ pub struct Habits {
     pub terse: bool,
     /// The model can be told more, and the Host reads what a client says to it alone.
     pub instructed: bool,
+    /// It does the errands of [`Errand`].
+    pub errands: bool,
     /// It tells what an editor can be told beyond ACP ([`Extras`]).
     #[serde(default)]
     pub extras: bool,
@@ -321,6 +346,12 @@ pub struct Client {
     pub switches: bool,
     /// It shows terminals of commands (`_meta.terminal_output`).
     pub terminals: bool,
+    /// It opens terminals in which people sign in (`auth.terminal`).
+    pub signs_in: bool,
+    /// The same, as older editors say it (`_meta["terminal-auth"]`).
+    pub signs_in_meta: bool,
+    /// It names gateways (`auth._meta.gateway`).
+    pub gateways: bool,
     /// It takes their output piece by piece (`_meta.terminal_output_delta`).
     pub terminal_deltas: bool,
     /// It shows notices (`session.notices`).
@@ -421,74 +452,4 @@ pub struct Skill {
     pub teaches: bool,
     /// The file that it is written in, where it has one of its own.
     pub path: Option<String>,
-}
-
-/// One page of sessions.
-#[derive(Clone, Debug)]
-pub struct ListPage {
-    /// In the Host's order.
-    pub sessions: alloc::vec::Vec<ListItem>,
-    /// For the next page.
-    pub next_cursor: Option<String>,
-}
-
-/// One listed session.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ListItem {
-    /// Session id.
-    pub id: String,
-    /// Absolute working folder.
-    pub cwd: String,
-    /// Name for people.
-    pub title: String,
-    /// ISO 8601, UTC, milliseconds; absent when it cannot be written.
-    pub updated_at: Option<String>,
-}
-
-/// Hears the facts of a Host.
-pub trait Listener {
-    /// One fact; `session` where it is about one.
-    fn fact(&mut self, core: &mut Core<'_>, session: Option<SessionKey>, fact: Fact<'_>) -> Heard;
-
-    /// Whether the user can be asked in this way at all.
-    fn can_ask(&self, means: Means) -> bool;
-
-    /// What it wants done because of what it heard, in order. Taken after every line of the
-    /// Host, so that the cut of its bytes makes no difference (rule R9).
-    fn command(&mut self) -> Option<Command>;
-}
-
-/// The plumbing and who hears the facts, which every step of a Host module needs.
-pub struct Cx<'c, 'a> {
-    /// The plumbing.
-    pub core: &'c mut Core<'a>,
-    /// Who hears the facts.
-    pub listener: &'c mut dyn Listener,
-}
-
-impl Cx<'_, '_> {
-    /// A fact about a session.
-    pub fn tell(&mut self, session: SessionKey, fact: Fact<'_>) -> Heard {
-        self.listener.fact(self.core, Some(session), fact)
-    }
-
-    /// A fact about no session.
-    pub fn answer(&mut self, fact: Fact<'_>) {
-        let _fine = self.listener.fact(self.core, None, fact);
-    }
-
-    /// Arms a fresh timer, `after` milliseconds from now.
-    pub fn arm(&mut self, due: impl Into<Due>, after: u64) -> Timer {
-        self.core.arm(due.into(), after)
-    }
-}
-
-/// What hearing a fact showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Heard {
-    /// It fits.
-    Fine,
-    /// Something before it is missing: the Host module reads again from what is stored.
-    Gap,
 }

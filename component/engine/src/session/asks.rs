@@ -71,6 +71,7 @@ impl Sessions {
                     .editor
                     .refuse(core, ticket, &RpcError::unknown_session(&session_id)),
             },
+            Ask::Errand(errand) => self.errand(core, ticket, errand),
             Ask::Goal {
                 session_id,
                 content,
@@ -122,7 +123,7 @@ impl Sessions {
     }
 
     /// What of a session's place and helpers the Host cannot do.
-    fn unfit(&self, setup: &Setup) -> Option<RpcError> {
+    pub(super) fn unfit(&self, setup: &Setup) -> Option<RpcError> {
         if !setup.servers.is_empty() && !self.habits.mcp {
             return Some(RpcError::field(
                 "mcpServers",

@@ -185,6 +185,21 @@ impl Listener for Sessions {
                 by,
                 options,
             } => self.configured(core, session, ticket, by, &options),
+            Fact::Done { ticket } => self.editor.closed(core, ticket),
+            Fact::Providers { ticket, providers } => {
+                self.editor.providers(core, ticket, &providers);
+            }
+            Fact::Watched { ticket, watch } => self.editor.watched(core, ticket, watch),
+            Fact::Changed {
+                watch,
+                sessions,
+                removed,
+            } => {
+                if !self.ending {
+                    self.editor.changed(core, watch, &sessions, &removed);
+                }
+            }
+            Fact::SignedIn(account) => self.signed_in(core, account),
             Fact::Deleted { ticket } => self.editor.closed(core, ticket),
             Fact::Listed { ticket, page } => self.editor.listed(core, ticket, &page),
             Fact::Refused { ticket, failure } if self.load_refused(core, ticket, &failure) => {}
@@ -337,12 +352,16 @@ impl Sessions {
 
     fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket, failure: Option<&host::Failure>) {
         let deleting = self.deleting.remove(&ticket);
+        let archiving = self.archiving.remove(&ticket);
         match (failure, deleting) {
             (Some(failure), _) => self.editor.refuse(core, ticket, &refusal(failure)),
             (None, Some(session_id)) => self
                 .commands
                 .push_back(Command::Delete { ticket, session_id }),
-            (None, None) => self.editor.closed(core, ticket),
+            (None, None) => match archiving {
+                Some(session_id) => self.archive(ticket, session_id),
+                None => self.editor.closed(core, ticket),
+            },
         }
     }
 

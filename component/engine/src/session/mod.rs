@@ -9,6 +9,7 @@ mod aside;
 mod asks;
 mod delete;
 mod dialogs;
+mod errands;
 mod facts;
 mod given;
 mod load;
@@ -25,7 +26,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::editor::{Editor, StopReason, WhenIdle};
-use crate::host::{Command, Habits, SessionKey};
+use crate::host::{Account, Command, Habits, SessionKey};
 use crate::plumbing::Core;
 use crate::rpc::Ticket;
 
@@ -51,10 +52,14 @@ pub struct Sessions {
     loads: VecDeque<Load>,
     /// Messages for running turns that have no answer yet.
     steers: BTreeMap<Ticket, WhenIdle>,
+    /// Who is signed in, as the editor was told.
+    account: Option<Account>,
     /// Those of them that set a goal.
     goals: BTreeSet<Ticket>,
     /// Requests that wait for a session to be closed before it is deleted.
     deleting: BTreeMap<Ticket, String>,
+    /// Those that wait for one to be closed before it goes into the archive.
+    archiving: BTreeMap<Ticket, String>,
     ending: bool,
 }
 

@@ -15,24 +15,36 @@ use crate::object;
 use crate::rpc::RpcError;
 use crate::session::options::Options;
 
-use super::{air, options};
-
-/// An empty list.
-const NONE: [u8; 0] = [];
+use super::{air, index, options};
 
 /// The version that is spoken.
 pub const VERSION: u16 = 1;
 
 /// Result of `initialize`. No capability is claimed that is not there.
 /// `extension` is the name under which the Host says what the protocol has no words for.
-pub fn initialize(agent: &Agent, habits: Habits, extension: &str, client: Client) -> Box<RawValue> {
+/// `sign_ins` are the ways to sign in that this client can go.
+pub fn initialize(
+    agent: &Agent,
+    habits: Habits,
+    extension: &str,
+    client: Client,
+    sign_ins: &[Object],
+) -> Box<RawValue> {
     let mut capabilities = object! {
         "loadSession": habits.history,
         "promptCapabilities": object! { "image": true, "embeddedContext": true },
     };
     if habits.queues {
         let mine = object! { "promptQueueing": true };
-        capabilities.set("_meta", &Object::new().with(extension, &mine));
+        let mut meta = Object::new().with(extension, &mine);
+        if habits.errands {
+            meta.set("authStatus", &object! {});
+        }
+        capabilities.set("_meta", &meta);
+    }
+    if habits.errands {
+        capabilities.set("auth", &object! { "logout": object! {} });
+        capabilities.set("providers", &object! {});
     }
     if habits.mcp {
         capabilities.set("mcpCapabilities", &object! { "http": true, "sse": true });
@@ -45,6 +57,9 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str, client: Client
     session.set("close", &object! {});
     if habits.history {
         session.set("delete", &object! {});
+    }
+    if habits.errands {
+        session.set("fork", &object! {});
     }
     if habits.folders {
         session.set("additionalDirectories", &object! {});
@@ -65,7 +80,7 @@ pub fn initialize(agent: &Agent, habits: Habits, extension: &str, client: Client
     raw(&object! {
         "protocolVersion": VERSION,
         "agentCapabilities": capabilities,
-        "authMethods": NONE,
+        "authMethods": sign_ins,
         "agentInfo": object! { "name": agent.name, "title": agent.title, "version": agent.version },
         "_meta": meta,
     })
@@ -97,21 +112,10 @@ pub fn loaded(options: Option<&Options>, client: Client) -> Box<RawValue> {
     raw(&result)
 }
 
-/// Result of `session/list`.
-pub fn listed(page: &ListPage) -> Box<RawValue> {
-    let sessions: Vec<Object> = page
-        .sessions
-        .iter()
-        .map(|item| {
-            let mut session = object! {
-                "sessionId": item.id, "cwd": item.cwd, "title": item.title
-            };
-            if let Some(at) = &item.updated_at {
-                session.set("updatedAt", at);
-            }
-            session
-        })
-        .collect();
+/// Result of `session/list`, and of `_session/batch_get`.
+pub fn listed(page: &ListPage, indexed: bool) -> Box<RawValue> {
+    let sessions = page.sessions.iter();
+    let sessions: Vec<Object> = sessions.map(|item| index::session(item, indexed)).collect();
     let mut result = object! { "sessions": sessions };
     if let Some(cursor) = &page.next_cursor {
         result.set("nextCursor", cursor);

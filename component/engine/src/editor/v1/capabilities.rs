@@ -15,11 +15,28 @@ struct Capabilities<'a> {
     #[serde(borrow, default)]
     session: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    auth: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     plan: Option<&'a RawValue>,
     #[serde(borrow, default)]
     subagents: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
+}
+
+/// How people sign in.
+#[derive(Default, Deserialize)]
+struct Auth<'a> {
+    #[serde(borrow, default)]
+    terminal: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct AuthMeta<'a> {
+    #[serde(borrow, default)]
+    gateway: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -28,6 +45,8 @@ struct Meta<'a> {
     terminal_output: Option<&'a RawValue>,
     #[serde(borrow, default)]
     terminal_output_delta: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "terminal-auth")]
+    terminal_auth: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "subagent-transcript")]
     subagent_transcript: Option<&'a RawValue>,
 }
@@ -65,7 +84,12 @@ pub fn read(text: Option<&RawValue>) -> Client {
     let yes = |flag: Option<&RawValue>| flag.is_some_and(|flag| flag.get() == "true");
     let session: Session<'_> = object(capabilities.session).unwrap_or_default();
     let options: ConfigOptions<'_> = object(session.config_options).unwrap_or_default();
+    let auth: Auth<'_> = object(capabilities.auth).unwrap_or_default();
+    let auth_meta: AuthMeta<'_> = object(auth.meta).unwrap_or_default();
     Client {
+        signs_in: yes(auth.terminal),
+        signs_in_meta: yes(meta.terminal_auth),
+        gateways: yes(auth_meta.gateway),
         forms: elicitation.form.is_some_and(is_object),
         terminals: yes(meta.terminal_output),
         terminal_deltas: yes(meta.terminal_output_delta),

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{air, capabilities, place, prompt, setup};
+use super::{air, capabilities, errands, place, prompt, setup};
 use crate::editor::{Ask, Tell};
 use crate::host::{Habits, Setup};
 use crate::object;
@@ -54,12 +54,19 @@ pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Resul
         }
         "session/set_config_option" => read::<SetConfigOption<'_>>(method, params)?.ask(habits),
         "session/set_mode" => Ok(read::<SetMode<'_>>(method, params)?.ask()),
-        _ => Err(RpcError::with(
-            error::METHOD_NOT_FOUND,
-            "Method not found.",
-            object! { "method": method },
-        )),
+        _ => {
+            let errand = habits.errands.then(|| errands::request(method, params));
+            errand.flatten().unwrap_or_else(|| Err(unknown(method)))
+        }
     }
+}
+
+fn unknown(method: &str) -> RpcError {
+    RpcError::with(
+        error::METHOD_NOT_FOUND,
+        "Method not found.",
+        object! { "method": method },
+    )
 }
 
 /// Reads a notification. Unknown ones, and those that cannot be read, are ignored: there

@@ -7,6 +7,8 @@ mod blocks;
 pub mod capabilities;
 pub mod decode;
 pub mod encode;
+pub mod errands;
+pub mod index;
 pub mod more;
 pub mod options;
 pub mod place;

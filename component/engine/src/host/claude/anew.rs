@@ -161,6 +161,7 @@ impl Session {
             mode: Some(plan.mode),
             forked: None,
             own: Some(cx.core.uuid()),
+            replaces: true,
         };
         let environment = self.environment.clone();
         let setup = self.setup.clone();
@@ -174,6 +175,8 @@ impl Session {
         self.finish_overviews(cx);
         fresh.overviews = core::mem::take(&mut self.overviews);
         fresh.title = core::mem::take(&mut self.title).unasked();
+        fresh.remembered = core::mem::take(&mut self.remembered);
+        fresh.stored = true;
         fresh.commands = self.commands.clone();
         let text = format!("Implement the following plan:\n\n{}", plan.text);
         let block = object! { "type": "text", "text": text };

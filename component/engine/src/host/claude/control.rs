@@ -6,12 +6,14 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use super::overviews::Step;
 use crate::json::Object;
 use crate::object;
+use crate::rpc::Ticket;
 
 /// Why we asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +36,8 @@ pub enum Purpose {
     Setting,
     /// For what this turn gives an overview of.
     Overview { turn: String, step: Step },
+    /// The user's name for it, and who waits.
+    Rename { ticket: Ticket, title: String },
     /// Which files this prompt changed.
     Files(String),
     /// Which skills there are.
@@ -61,6 +65,19 @@ impl Control {
     /// Who waits for this answer.
     pub fn answered(&mut self, id: &str) -> Option<Purpose> {
         self.open.remove(id)
+    }
+
+    /// Nobody answers with a name any more: who waited.
+    pub fn forget_renames(&mut self) -> Vec<Ticket> {
+        let mut waiting = Vec::new();
+        self.open.retain(|_, purpose| match purpose {
+            Purpose::Rename { ticket, .. } => {
+                waiting.push(*ticket);
+                false
+            }
+            _ => true,
+        });
+        waiting
     }
 
     /// Nobody waits for answers of this kind any more.

@@ -42,6 +42,7 @@ impl Claude {
             mode: None,
             own: None,
             forked,
+            replaces: false,
         };
         let (program, environment) = (&self.program, &self.environment);
         let mut session = Session::start_again(cx, program, environment, ticket, setup, again);

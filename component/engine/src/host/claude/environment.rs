@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::route::Route;
 use crate::json::Object;
 use crate::projection::path::absolute;
 
@@ -16,7 +17,7 @@ const NO_BYPASS: &str = "AIRLOCK_NO_BYPASS";
 
 /// What of the environment matters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment(BTreeMap<String, String>, Option<Route>);
 
 /// How the model is to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub enum Thinking {
 impl Environment {
     /// As the configuration gives it.
     pub fn read(all: &BTreeMap<String, String>) -> Environment {
-        Environment(all.clone())
+        Environment(all.clone(), None)
     }
 
     /// `MAX_THINKING_TOKENS`: 0 turns it off; what is no number counts as unset.
@@ -110,6 +111,43 @@ impl Environment {
         named.or_else(home).filter(|folder| absolute(folder))
     }
 
+    /// Where models come from, if the editor says so.
+    pub fn route(&self) -> Option<&Route> {
+        self.1.as_ref()
+    }
+
+    /// The editor says so now.
+    pub fn set_route(&mut self, route: Option<Route>) {
+        self.1 = route;
+    }
+
+    /// What of its own a process gets, so that it goes that way.
+    pub fn routed(&self) -> Vec<(String, Option<String>)> {
+        self.1.as_ref().map(Route::variables).unwrap_or_default()
+    }
+
+    /// Whether nobody sits in front of this machine.
+    pub fn is_remote(&self) -> bool {
+        let signs = [
+            "NO_BROWSER",
+            "SSH_CONNECTION",
+            "SSH_CLIENT",
+            "SSH_TTY",
+            "CLAUDE_CODE_REMOTE",
+        ];
+        signs.iter().any(|name| self.get(name).is_some())
+    }
+
+    /// `--hide-claude-auth`: nobody is to work with a subscription.
+    pub fn hides_subscriptions(&self) -> bool {
+        self.get("AIRLOCK_HIDE_CLAUDE_AUTH").is_some()
+    }
+
+    /// A variable, where it says something.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.get(name)
+    }
+
     fn get(&self, name: &str) -> Option<&str> {
         self.0
             .get(name)
@@ -120,7 +158,7 @@ impl Environment {
     /// For tests.
     #[cfg(test)]
     pub fn of(name: &str, value: &str) -> Environment {
-        Environment([(name.into(), value.into())].into())
+        Environment([(name.into(), value.into())].into(), None)
     }
 }
 

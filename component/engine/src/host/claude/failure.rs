@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::host::{Blame, Failure};
+use crate::host::{Blame, Failure, ForkPoint};
 use crate::input::{FileRefusal, HostRefusal};
 use crate::json::Object;
 use crate::object;
@@ -206,6 +206,15 @@ pub fn no_folder(cwd: &str) -> Failure {
     }
 }
 
+/// A message that a session does not have.
+pub fn no_message(point: Option<&ForkPoint>) -> Failure {
+    let id = point.map_or("", |point| &*point.message_id);
+    params(
+        format!("No message of the session is the one to fork at: {id}"),
+        object! { "messageId": id },
+    )
+}
+
 /// A cursor that no list gave.
 pub fn cursor(cursor: &str) -> Failure {
     Failure {
@@ -242,6 +251,89 @@ pub fn unforeseen() -> Failure {
         "The stored session could not be handled; nothing else is affected.".into(),
         object! { "source": "adapter", "code": "internal_failure" },
     )
+}
+
+/// A way to sign in that there is not.
+pub fn sign_in(method: &str) -> Failure {
+    params(
+        format!("Unsupported authentication method: {method}"),
+        object! { "methodId": method },
+    )
+}
+
+/// Nobody was signed out.
+pub fn sign_out(said: &str) -> Failure {
+    host(
+        "Claude Code could not sign out. Run `claude auth logout` in a terminal.".into(),
+        object! { "source": "claude", "code": "logout_failed", "stderr": said },
+    )
+}
+
+/// More is watched than can be.
+pub fn too_many_watches() -> Failure {
+    params(
+        "Too many session lists are watched. Unsubscribe from some first.".into(),
+        object! { "reason": "too_many_subscriptions" },
+    )
+}
+
+/// Part of a provider that is not known.
+pub fn provider(field: &str, value: &str) -> Failure {
+    params(
+        format!("Unknown {field}: {value}"),
+        Object::new().with(field, value),
+    )
+}
+
+/// Vertex AI needs to know more.
+pub fn no_vertex() -> Failure {
+    params(
+        "Vertex AI needs `_meta.claudeCode.vertex` with `projectId` and `region`.".into(),
+        object! { "apiType": "vertex" },
+    )
+}
+
+/// An address that is none.
+pub fn address(url: &str) -> Failure {
+    params(
+        "The address of a provider begins with http:// or https://.".into(),
+        object! { "baseUrl": url },
+    )
+}
+
+/// A header field that is none. Its value may be secret.
+pub fn header(name: &str) -> Failure {
+    params(
+        "A header field has a name without a colon, and no line break.".into(),
+        object! { "header": name },
+    )
+}
+
+/// Nobody is to work with a subscription.
+pub fn subscription() -> Failure {
+    Failure {
+        blame: Blame::SignedOut,
+        message: "Claude subscriptions cannot be used here. Sign in with an API key or a gateway."
+            .into(),
+        data: object! { "reason": "claude_subscription_not_supported" },
+    }
+}
+
+/// The process says why it cannot start (section 4).
+pub fn startup(reason: &str, said: &str) -> Failure {
+    let blame = match reason {
+        "gateway_signin_required" | "org_pin_mismatch" | "org_config_refused" => Blame::SignedOut,
+        "cwd_unavailable" => Blame::Request,
+        _ => Blame::Host,
+    };
+    Failure {
+        blame,
+        message: match said {
+            "" => format!("Claude Code could not start the session ({reason})."),
+            said => format!("Claude Code could not start the session: {said}"),
+        },
+        data: object! { "startupFailureReason": reason },
+    }
 }
 
 /// The adapter is about to end.

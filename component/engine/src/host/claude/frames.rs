@@ -50,9 +50,12 @@ impl Session {
             "stream_event" => self.stream_event(cx, &frame),
             "assistant" => self.assistant(cx, &frame),
             "user" => self.user(cx, &frame),
-            "result" => self.result(cx, &frame),
             "system" if is_about_tasks(&frame.subtype) => self.task_frame(cx, line),
             "system" if frame.subtype == FELL_BACK => self.fell_back(cx, &frame, line),
+            "result" => {
+                self.failed_to_start(cx, &frame);
+                self.result(cx, &frame);
+            }
             "system" if frame.subtype == "api_retry" => self.retrying(cx, line),
             "system" => {
                 self.system(cx, &frame);
@@ -217,6 +220,7 @@ impl Session {
         let origin: Origin<'_> = part(frame.origin);
         let uuids = frame.prompts();
         let gate = self.turns.gate();
+        self.remembered.costs(frame.total_cost_usd);
         self.more.records.result(&frame.subtype);
         let (usage, spent) = self.meter.result(
             frame.usage,
@@ -470,6 +474,10 @@ impl Session {
             }
             Purpose::Title => self.title_made(cx, response.response),
             Purpose::Overview { turn, step } => self.overview_part(cx, &turn, &step, &response),
+            Purpose::Rename { ticket, title } => {
+                let error = response.error.as_deref().unwrap_or("it gave no reason");
+                self.renamed(cx, ticket, &title, failed.then_some(error));
+            }
             Purpose::Files(turn) => self.files_are(cx, &turn, &response),
             Purpose::Skills => self.skills_are(cx, &response),
             Purpose::Interrupt(_) | Purpose::SettingsAgain | Purpose::Nothing => {}

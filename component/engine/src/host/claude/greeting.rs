@@ -7,18 +7,29 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::account::Seen;
 use super::control::Purpose;
 use super::extras::Prompt;
 use super::options::Panel;
 use super::session::{Session, Stage};
-use super::{asking, failure};
+use super::wire::{Frame, part};
+use super::{account, asking, failure};
 use crate::host::aside::Subagents;
 use crate::host::dialog::Means;
-use crate::host::{Cx, Fact};
+use crate::host::{Cx, Fact, Failure};
 use crate::json::Object;
 use crate::object;
+
+/// What of the greeting matters here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Greeting<'a> {
+    #[serde(borrow)]
+    account: Option<Seen<'a>>,
+}
 
 impl Session {
     /// The first line of all (Part 2.2).
@@ -77,25 +88,57 @@ impl Session {
     pub(super) fn greeted(&mut self, cx: &mut Cx<'_, '_>, answer: Result<Option<&RawValue>, &str>) {
         match answer {
             Ok(greeting) => {
+                if !self.introduced(cx, greeting) {
+                    return;
+                }
                 self.commands.greeted(greeting);
                 self.greeting = greeting.map(ToOwned::to_owned);
                 let request = object! { "subtype": "get_settings" };
                 self.request(cx, Purpose::Settings, &request);
             }
-            Err(error) => {
-                let failure = failure::greeting(error);
-                if self.stage == Stage::Anew {
-                    self.gone(cx, &failure);
-                    return self.leave(cx);
-                }
-                let Stage::Starting(ticket) = self.stage else {
-                    return;
-                };
-                cx.answer(Fact::Refused { ticket, failure });
-                self.stage = Stage::Ending(None);
-                self.leave(cx);
-            }
+            Err(error) => self.unstarted(cx, failure::greeting(error)),
         }
+    }
+
+    /// It says who is signed in. False if that is nobody who may be.
+    fn introduced(&mut self, cx: &mut Cx<'_, '_>, greeting: Option<&RawValue>) -> bool {
+        // With a way of the editor's own it is the gateway that knows.
+        if self.environment.route().is_some() {
+            return true;
+        }
+        let Greeting { account } = part(greeting);
+        let Some(seen) = account else {
+            return true;
+        };
+        let account = account::read(&seen);
+        if self.environment.hides_subscriptions() && account::is_subscription(&account) {
+            self.unstarted(cx, failure::subscription());
+            return false;
+        }
+        self.remembered.account = Some(account);
+        true
+    }
+
+    /// The process says why it cannot start; it ends by itself.
+    pub(super) fn failed_to_start(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        if let Some(reason) = frame.startup_failure_reason.as_deref() {
+            let said = frame.errors.first().map(|it| it.trim()).unwrap_or_default();
+            self.unstarted(cx, failure::startup(reason, said));
+        }
+    }
+
+    /// There will be no session.
+    fn unstarted(&mut self, cx: &mut Cx<'_, '_>, failure: Failure) {
+        if self.stage == Stage::Anew {
+            self.gone(cx, &failure);
+            return self.leave(cx);
+        }
+        let Stage::Starting(ticket) = self.stage else {
+            return;
+        };
+        cx.answer(Fact::Refused { ticket, failure });
+        self.stage = Stage::Ending(None);
+        self.leave(cx);
     }
 
     /// The session is there.
@@ -114,6 +157,7 @@ impl Session {
         self.stage = Stage::Live;
         // A session of before is told by its load.
         if !self.again {
+            self.introduce(cx);
             cx.answer(Fact::Created {
                 ticket,
                 session_id: self.id.clone(),

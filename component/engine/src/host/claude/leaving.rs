@@ -81,6 +81,7 @@ impl Session {
         self.abort_turns(cx);
         self.drop_overviews(cx, &Outcome::cancelled());
         self.withdraw_all(cx);
+        self.drop_renames(cx);
         self.drop_settings(cx, &failure::ended());
     }
 
@@ -116,6 +117,8 @@ impl Session {
             Due::Compact(_) => self.compact(cx),
             Due::Setting(_) => self.setting_due(cx),
             Due::Output { task, .. } => self.output_due(cx, &task),
+            // No session's.
+            Due::Side(_) | Due::Look(_) => {}
             Due::Files { turn, .. } => self.files_known(cx, &turn, Err(Unknown::Timeout)),
             Due::Gone(_) => {
                 self.timer = None;
@@ -178,6 +181,7 @@ impl Session {
         };
         self.drop_overviews(cx, &failed);
         self.withdraw_all(cx);
+        self.drop_renames(cx);
         self.files_unknown(cx, Unknown::Failed);
         self.drop_settings(cx, failure);
         for (_, timer) in core::mem::take(&mut self.backstops) {

@@ -6,10 +6,13 @@
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
 //! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
-//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`).
+//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`); beside the
+//! sessions, who is signed in and where models come from (`errands`, `account`, `route`,
+//! `side`, `restart`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
+mod account;
 mod anew;
 mod asking;
 pub mod cards;
@@ -22,6 +25,7 @@ mod control;
 mod create;
 mod dispatched;
 mod environment;
+mod errands;
 mod extras;
 mod failure;
 mod fallback;
@@ -44,9 +48,13 @@ mod questions;
 mod recommended;
 mod records;
 mod reports;
+mod restart;
+mod route;
 mod session;
 mod settings;
+mod side;
 mod spawn;
+mod standing;
 mod steering;
 mod stored;
 mod tasking;
@@ -68,11 +76,13 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::config::HostChoice;
-use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey};
+use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey, SignIn};
 use crate::input::{Channel, FileArrival, Handle, HostArrival};
 
 use environment::Environment;
+use restart::Restart;
 use session::Session;
+use side::Side;
 use stored::Stored;
 
 /// Under which name the Host's own facts stand in `_meta`.
@@ -92,6 +102,7 @@ pub const HABITS: Habits = Habits {
     switches: true,
     terse: true,
     instructed: true,
+    errands: true,
     extras: true,
 };
 
@@ -112,6 +123,10 @@ pub enum Due {
     Compact(Channel),
     /// A process that was asked to end does so.
     Gone(Channel),
+    /// A process beside the sessions is done.
+    Side(Channel),
+    /// A watched index is looked at.
+    Look(String),
     /// The files that a prompt changed are told in time.
     Files { channel: Channel, turn: String },
 }
@@ -124,6 +139,12 @@ pub struct Claude {
     sessions: BTreeMap<Channel, Session>,
     keys: BTreeMap<SessionKey, Channel>,
     stored: Stored,
+    /// Processes beside the sessions.
+    sides: BTreeMap<Channel, Side>,
+    /// Sessions whose processes are being replaced.
+    restarts: BTreeMap<SessionKey, Restart>,
+    /// Whether a session may go another way to the models than it should.
+    astray: bool,
     ending: bool,
 }
 
@@ -137,12 +158,23 @@ impl Claude {
             environment,
             sessions: BTreeMap::new(),
             keys: BTreeMap::new(),
+            sides: BTreeMap::new(),
+            restarts: BTreeMap::new(),
+            astray: false,
             ending: false,
         }
     }
 
+    /// The ways to sign in.
+    pub fn sign_ins(&self) -> Vec<SignIn> {
+        errands::sign_ins(&self.environment)
+    }
+
     /// A command of the sessions.
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
+        let Some(command) = self.hold(cx, command) else {
+            return;
+        };
         match command {
             Command::Create { ticket, setup } => {
                 self.create(cx, ticket, setup);
@@ -206,7 +238,7 @@ impl Claude {
                 ticket,
                 cwd,
                 cursor,
-            } => self.list(cx, ticket, cwd, cursor.as_deref()),
+            } => self.list(cx, ticket, (cwd, cursor.as_deref(), None)),
             Command::Load {
                 session,
                 session_id,
@@ -215,6 +247,7 @@ impl Claude {
                 replay,
             } => self.load(cx, ticket, session, session_id, setup, replay),
             Command::Delete { ticket, session_id } => self.delete(cx, ticket, session_id),
+            Command::Errand { ticket, errand } => self.errand(cx, ticket, errand),
             Command::Abandon { session } => self.abandon(cx, session),
             Command::StopSubagent { id } => {
                 let mut sessions = self.sessions.values_mut();
@@ -243,7 +276,8 @@ impl Claude {
         {
             return;
         }
-        if let Some(session) = self.sessions.get_mut(&channel) {
+        if self.side_arrival(cx, channel, &arrival) {
+        } else if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
         self.sweep(cx);
@@ -275,16 +309,21 @@ impl Claude {
 
     /// A timer is due.
     pub fn due(&mut self, cx: &mut Cx<'_, '_>, due: Due) {
-        let (Due::Greeting(channel)
-        | Due::Backstop { channel, .. }
-        | Due::Overview { channel, .. }
-        | Due::Setting(channel)
-        | Due::Output { channel, .. }
-        | Due::Compact(channel)
-        | Due::Files { channel, .. }
-        | Due::Gone(channel)) = &due;
-        if let Some(session) = self.sessions.get_mut(channel) {
-            session.due(cx, due);
+        match due {
+            Due::Look(watch) => self.look(cx, watch),
+            Due::Side(channel) => self.side_over(cx, channel),
+            Due::Greeting(channel)
+            | Due::Backstop { channel, .. }
+            | Due::Overview { channel, .. }
+            | Due::Setting(channel)
+            | Due::Output { channel, .. }
+            | Due::Compact(channel)
+            | Due::Files { channel, .. }
+            | Due::Gone(channel) => {
+                if let Some(session) = self.sessions.get_mut(&channel) {
+                    session.due(cx, due);
+                }
+            }
         }
         self.sweep(cx);
     }
@@ -309,6 +348,8 @@ impl Claude {
     pub fn end_now(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
         self.refuse_jobs(cx);
+        self.end_sides(cx);
+        self.end_watches(cx);
         for session in self.sessions.values_mut() {
             session.kill(cx);
         }
@@ -324,6 +365,8 @@ impl Claude {
     fn shut_down(&mut self, cx: &mut Cx<'_, '_>) {
         self.ending = true;
         self.refuse_jobs(cx);
+        self.end_sides(cx);
+        self.end_watches(cx);
         for session in self.sessions.values_mut() {
             session.close(cx, None);
         }
@@ -370,5 +413,6 @@ impl Claude {
             self.keys.retain(|_, it| *it != channel);
         }
         self.settle_loads(cx);
+        self.settle_restarts(cx);
     }
 }

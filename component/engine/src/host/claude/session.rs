@@ -26,6 +26,7 @@ use super::output::Outputs;
 use super::overviews::Overviews;
 use super::permissions::Permissions;
 use super::spawn::{self, Start};
+use super::standing::Remembered;
 use super::stored::Child;
 use super::tasks::Tasks;
 use super::text::Texts;
@@ -49,6 +50,8 @@ use crate::rpc::Ticket;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Session {
     pub(super) id: String,
+    /// The id under which the program knows it, if another one.
+    pub(super) own: Option<String>,
     pub(super) key: Option<SessionKey>,
     pub(super) cwd: String,
     program: String,
@@ -108,6 +111,10 @@ pub struct Session {
     pub(super) extras: Extras,
     /// What is kept for editors that are shown more.
     pub(super) more: Beyond,
+    /// For an index of sessions.
+    pub(super) remembered: Remembered,
+    /// Something was said in it before.
+    pub(super) stored: bool,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -151,6 +158,8 @@ pub struct Again {
     pub own: Option<String>,
     /// It goes on from another one, which stays as it is.
     pub forked: Option<String>,
+    /// It takes the place of a process that was told already where to go on from.
+    pub replaces: bool,
 }
 
 /// What this version of the program does.
@@ -193,8 +202,12 @@ impl Session {
             mode,
             own,
             forked,
+            replaces,
         } = again;
-        let extras = Extras::of(&setup);
+        let mut extras = Extras::of(&setup);
+        if replaces {
+            extras.resume_at = None;
+        }
         let environment = match extras.no_bypass {
             true => environment.clone().without_bypass(),
             false => environment.clone(),
@@ -217,6 +230,7 @@ impl Session {
         let timer = cx.arm(Due::Greeting(channel), limits::CLAUDE_GREETING_MS);
         Session {
             id,
+            own,
             key: None,
             cwd: setup.cwd.clone(),
             program: program.to_owned(),
@@ -257,6 +271,8 @@ impl Session {
             rested: false,
             extras,
             setup,
+            remembered: Remembered::default(),
+            stored: resume,
             more: Beyond::default(),
             again: true,
             before: mode,
@@ -286,6 +302,21 @@ impl Session {
     /// Whether it is not there yet.
     pub fn is_starting(&self) -> bool {
         matches!(self.stage, Stage::Starting(_))
+    }
+
+    /// Whether no prompt is open.
+    pub fn is_idle(&self) -> bool {
+        self.is_live() && self.turns.unsettled().next().is_none()
+    }
+
+    /// Whether something was said in it, so that it is stored.
+    pub fn is_stored(&self) -> bool {
+        self.stored
+    }
+
+    /// Where it works, and with what.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Whether it takes prompts no more.
@@ -322,6 +353,7 @@ impl Session {
 
     /// It is there again, and what was before has been shown.
     pub fn loaded(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket) {
+        self.introduce(cx);
         self.tell(
             cx,
             Fact::Loaded {
@@ -422,6 +454,7 @@ impl Session {
             (Stage::Live | Stage::Anew, Ok(blocks)) => {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.send(cx, &turn_id, true, &line);
+                self.stored = true;
                 self.turns.prompt(&turn_id);
                 self.tasks.noted = None;
                 self.wakes(cx);
@@ -491,6 +524,7 @@ impl Session {
         if !settled.is_empty() && !self.turns.active() {
             self.close_calls(cx);
             self.dispatched.clear();
+            self.remembered.ended(cx.core.now.wall);
         }
         for Settled { uuid, how } in settled {
             if let Some(timer) = self.backstops.remove(&uuid) {

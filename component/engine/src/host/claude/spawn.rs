@@ -137,6 +137,7 @@ fn variables(start: &Start<'_>, environment: &Environment) -> Vec<(String, Optio
     if start.setup.client.extras.file_reports {
         env.push(set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true"));
     }
+    env.extend(environment.routed());
     env
 }
 

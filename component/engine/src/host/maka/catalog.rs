@@ -360,6 +360,7 @@ impl Listing {
             cwd: cwd.into_owned(),
             title: item.name.into_owned(),
             updated_at: item.last_used_at.and_then(stamp::iso),
+            row: None,
         })
     }
 

@@ -81,6 +81,7 @@ pub const HABITS: Habits = Habits {
     switches: false,
     terse: false,
     instructed: false,
+    errands: false,
     extras: false,
 };
 
@@ -262,6 +263,8 @@ impl Maka {
                 session_id,
                 setting,
             } => self.configure(cx, ticket, session, session_id, setting),
+            // Its habits say that it does none: nobody asks.
+            Command::Errand { .. } => {}
             Command::Delete { ticket, session_id } => self.remove(cx, ticket, session_id),
             Command::Pause { session } => self.pause(cx, session),
             Command::Resume { session } => self.resume(cx, session),

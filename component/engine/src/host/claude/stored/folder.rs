@@ -38,6 +38,16 @@ pub fn file(project: &str, id: &str) -> String {
     format!("{project}/{id}.jsonl")
 }
 
+/// The file that says that a session is in the archive.
+pub fn archived(project: &str, id: &str) -> String {
+    format!("{project}/{id}.archived")
+}
+
+/// The session of such a file, by its name.
+pub fn of_archived(name: &str) -> Option<&str> {
+    name.strip_suffix(".archived").filter(|id| is_session(id))
+}
+
 /// The file of a subagent of a session.
 pub fn subagent(project: &str, id: &str, agent: &str) -> String {
     format!("{project}/{id}/subagents/agent-{agent}.jsonl")

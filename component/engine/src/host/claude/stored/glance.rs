@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::wire::{Message, part};
-use super::rows::Row;
+use super::super::wire::{Message, Origin, part};
+use super::rows::{By, From, Row};
 use super::words;
 use crate::limits;
 
@@ -21,6 +21,12 @@ pub struct Glance {
     pub cwd: Option<String>,
     /// Modes of permission: the last one.
     pub mode: Option<String>,
+    /// When the user said something last, as it is written there.
+    pub prompted_at: Option<String>,
+    /// Which model answered last.
+    pub model: Option<String>,
+    /// The session that it is a fork of.
+    pub forked_from: Option<String>,
     /// Whether a subagent's conversation is all that there is.
     pub aside: bool,
     custom: Option<String>,
@@ -75,12 +81,13 @@ impl Glance {
     fn rows(&mut self, bytes: &[u8]) {
         for line in bytes.split(|byte| *byte == b'\n') {
             if let Some(row) = Row::read(line) {
-                self.row(&row);
+                self.see(&row);
             }
         }
     }
 
-    fn row(&mut self, row: &Row<'_>) {
+    /// A row.
+    pub fn see(&mut self, row: &Row<'_>) {
         let owned = |text: &Option<Cow<'_, str>>| text.as_deref().map(ToOwned::to_owned);
         self.aside |= row.is_sidechain;
         self.cwd = self.cwd.take().or_else(|| owned(&row.cwd));
@@ -91,6 +98,19 @@ impl Glance {
             (&mut self.mode, &row.permission_mode),
         ] {
             *known = owned(new).or(known.take());
+        }
+        if let Some(from) = row.forked_from {
+            let From { session_id } = part(Some(from));
+            self.forked_from = session_id.map(Cow::into_owned);
+        }
+        if row.kind == "assistant" {
+            let By { model } = part(row.message);
+            let model = model.filter(|it| *it != "<synthetic>");
+            self.model = model.map(Cow::into_owned).or(self.model.take());
+        }
+        let origin: Origin<'_> = part(row.origin);
+        if row.kind == "user" && origin.kind == "human" {
+            self.prompted_at = owned(&row.timestamp).or(self.prompted_at.take());
         }
         match &*row.kind {
             "summary" => self.summary = owned(&row.summary).or(self.summary.take()),

@@ -4,6 +4,8 @@
 //! end. Invariants: one file is open at a time, and is closed; a session that cannot be
 //! listed is left out, said, and spoils nothing.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,17 +16,31 @@ use super::super::failure;
 use super::folder;
 use super::glance::Glance;
 use crate::effect::{FileDeparture, Level};
-use crate::host::{Cx, Fact, Failure, ListItem, ListPage};
+use crate::host::{Cx, Fact, Failure, IndexQuery, IndexRow, ListItem, ListPage, Standing};
 use crate::input::{FileArrival, FileFacts, FileKind, FileRefusal, Handle, Root};
 use crate::limits;
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 use crate::stamp;
 
+/// What a session does that is open here, by its id.
+pub type Standings<'a> = &'a dyn Fn(&str) -> Option<Standing>;
+
+/// Who wants the sessions.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum To {
+    /// A request.
+    Ticket(Ticket),
+    /// Who watches the index, and is told besides that these are gone.
+    Watch(String, Vec<String>),
+}
+
 /// A listing under way.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Listing {
-    ticket: Ticket,
+    to: To,
+    /// What of the index is wanted, if it is for one.
+    query: Option<IndexQuery>,
     projects: String,
     /// As asked for, then as it really is.
     cwd: Option<String>,
@@ -48,7 +64,7 @@ enum Step {
     /// A file of the page: opened, its beginning (of so many bytes), its end.
     Opening(u64),
     Head(u64, u64),
-    Tail(u64, Glance),
+    Tail(u64, Box<Glance>),
 }
 
 /// A file of a session.
@@ -57,6 +73,7 @@ struct Found {
     path: String,
     id: String,
     modified: u64,
+    archived: bool,
 }
 
 /// Whether there is more to do.
@@ -74,17 +91,19 @@ impl Listing {
         cx: &mut Cx<'_, '_>,
         owner: FileOwner,
         projects: String,
-        ticket: Ticket,
-        cwd: Option<String>,
-        cursor: Option<&str>,
+        to: To,
+        (cwd, cursor, query): (Option<String>, Option<&str>, Option<IndexQuery>),
     ) -> Option<Listing> {
         let Some(offset) = cursor.map_or(Some(0), offset) else {
             let failure = failure::cursor(cursor.unwrap_or_default());
-            cx.answer(Fact::Refused { ticket, failure });
+            if let To::Ticket(ticket) = to {
+                cx.answer(Fact::Refused { ticket, failure });
+            }
             return None;
         };
         let mut listing = Listing {
-            ticket,
+            to,
+            query,
             projects,
             cwd,
             offset,
@@ -115,6 +134,7 @@ impl Listing {
         owner: FileOwner,
         handle: Handle,
         arrival: Option<FileArrival>,
+        standings: Standings<'_>,
     ) -> Now {
         match (core::mem::replace(&mut self.step, Step::Folder), arrival) {
             (Step::Folder, arrival) => {
@@ -141,8 +161,7 @@ impl Listing {
             }
             (Step::Projects, _) => self.refuse(cx, failure::unforeseen()),
             (Step::Files(project), Some(FileArrival::Entries(entries))) => {
-                let found = |(name, facts): (String, _)| Found::of(&project, &name, &facts);
-                self.files.extend(entries.into_iter().filter_map(found));
+                self.found(&project, &entries);
                 self.next_folder(cx, owner)
             }
             (Step::Files(project), arrival) => {
@@ -165,16 +184,16 @@ impl Listing {
                 let whole = size <= limits::FILE_READ;
                 glance.head(&data, whole);
                 if whole {
-                    return self.seen(cx, owner, handle, at, &glance);
+                    return self.seen(cx, owner, handle, at, &glance, standings);
                 }
                 let from = size - limits::FILE_READ;
                 read(cx, owner, handle, from, limits::FILE_READ);
-                self.step = Step::Tail(at, glance);
+                self.step = Step::Tail(at, Box::new(glance));
                 Now::Waits
             }
             (Step::Tail(at, mut glance), Some(FileArrival::Data(_, data))) => {
                 glance.tail(&data);
-                self.seen(cx, owner, handle, at, &glance)
+                self.seen(cx, owner, handle, at, &glance, standings)
             }
             (Step::Opening(at) | Step::Head(at, _) | Step::Tail(at, ..), _) => {
                 cx.core.file_close(handle);
@@ -186,9 +205,37 @@ impl Listing {
 
     /// The end has come.
     pub fn refuse(&self, cx: &mut Cx<'_, '_>, failure: Failure) -> Now {
-        let ticket = self.ticket;
-        cx.answer(Fact::Refused { ticket, failure });
+        if let To::Ticket(ticket) = self.to {
+            cx.answer(Fact::Refused { ticket, failure });
+        }
         Now::Over
+    }
+
+    /// The sessions of a project that are wanted.
+    fn found(&mut self, project: &str, entries: &[(String, FileFacts)]) {
+        let names = entries.iter().map(|(name, _)| name.as_str());
+        let archive: BTreeSet<&str> = names.filter_map(folder::of_archived).collect();
+        for (name, facts) in entries {
+            let Some(id) = folder::session(name).filter(|_| facts.kind == FileKind::File) else {
+                continue;
+            };
+            let archived = archive.contains(id);
+            let wanted = self.query.as_ref().is_none_or(|query| {
+                let named = query
+                    .ids
+                    .as_ref()
+                    .is_none_or(|ids| ids.iter().any(|it| it == id));
+                named && query.shown.shows(archived)
+            });
+            if wanted {
+                self.files.push(Found {
+                    path: folder::file(project, id),
+                    id: id.into(),
+                    modified: facts.modified,
+                    archived,
+                });
+            }
+        }
     }
 
     fn next_folder(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
@@ -206,7 +253,9 @@ impl Listing {
     }
 
     fn next_file(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner, at: u64) -> Now {
-        let end = self.offset.saturating_add(limits::CLAUDE_LIST_PAGE);
+        let limit = self.query.as_ref().and_then(|query| query.limit);
+        let limit = limit.unwrap_or(limits::CLAUDE_LIST_PAGE);
+        let end = self.offset.saturating_add(limit);
         let index = usize::try_from(at).unwrap_or(usize::MAX);
         match self.files.get(index).filter(|_| at < end) {
             Some(found) => {
@@ -230,6 +279,7 @@ impl Listing {
         handle: Handle,
         at: u64,
         glance: &Glance,
+        standings: Standings<'_>,
     ) -> Now {
         cx.core.file_close(handle);
         let index = usize::try_from(at).unwrap_or(usize::MAX);
@@ -243,6 +293,13 @@ impl Listing {
                             cwd,
                             title,
                             updated_at: i64::try_from(found.modified).ok().and_then(stamp::iso),
+                            row: self.query.as_ref().map(|_| IndexRow {
+                                archived: found.archived,
+                                last_prompt_at: glance.prompted_at.clone(),
+                                model: glance.model.clone(),
+                                forked_from: glance.forked_from.clone(),
+                                standing: standings(&found.id),
+                            }),
                         });
                     }
                 }
@@ -264,20 +321,23 @@ impl Listing {
             sessions: core::mem::take(&mut self.sessions),
             next_cursor,
         };
-        let ticket = self.ticket;
-        cx.answer(Fact::Listed { ticket, page });
+        match &mut self.to {
+            To::Ticket(ticket) => {
+                let ticket = *ticket;
+                cx.answer(Fact::Listed { ticket, page });
+            }
+            To::Watch(watch, removed) => {
+                let removed = core::mem::take(removed);
+                if !(page.sessions.is_empty() && removed.is_empty()) {
+                    cx.answer(Fact::Changed {
+                        watch,
+                        sessions: page.sessions,
+                        removed,
+                    });
+                }
+            }
+        }
         Now::Over
-    }
-}
-
-impl Found {
-    fn of(project: &str, name: &str, facts: &FileFacts) -> Option<Found> {
-        let id = folder::session(name).filter(|_| facts.kind == FileKind::File)?;
-        Some(Found {
-            path: folder::file(project, id),
-            id: id.into(),
-            modified: facts.modified,
-        })
     }
 }
 

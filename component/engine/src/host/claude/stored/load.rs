@@ -267,6 +267,7 @@ impl Claude {
             mode,
             own: None,
             forked: None,
+            replaces: false,
         };
         let setup = load.setup.clone();
         let program = &self.program;
@@ -338,6 +339,12 @@ impl Claude {
             _ => {}
         }
         self.stored.jobs.insert(job, Job::Load(load));
+    }
+
+    /// Whether a load of this session is under way.
+    pub(in super::super) fn is_loading(&self, key: SessionKey) -> bool {
+        let of = |job: &Job| matches!(job, Job::Load(load) if load.key == key);
+        self.stored.jobs.values().any(of)
     }
 
     /// Nobody waits for the load of this session any more. A process that was started for it

@@ -5,15 +5,19 @@
 //! request once, and closes what it opened.
 
 mod children;
+mod edit;
 mod folder;
+mod fork;
 mod glance;
 mod list;
 mod load;
+mod point;
 mod remove;
 mod replay;
 mod rows;
 mod tell;
 mod unstarted;
+mod watch;
 mod words;
 
 pub use words::is_local;
@@ -25,17 +29,21 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::{Claude, failure};
-use crate::host::{Cx, Fact};
+use crate::host::{Cx, Fact, ForkPoint, IndexQuery, Setup};
 use crate::input::{FileArrival, Handle};
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 
 pub use children::Child;
+pub use edit::Change;
+use edit::Edit;
+use fork::Fork;
 pub use list::read;
-use list::{Listing, Now};
+use list::{Listing, Now, To};
 use load::Load;
 use remove::Removal;
 use unstarted::Unstarted;
+use watch::Watch;
 
 /// What is under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -44,6 +52,8 @@ pub struct Stored {
     projects: Option<String>,
     next: u64,
     jobs: BTreeMap<u64, Job>,
+    /// Indexes that are watched.
+    watches: BTreeMap<String, Watch>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,6 +66,10 @@ enum Job {
     Remove(Removal),
     Load(Load),
     Folder(Unstarted),
+    Fork(Fork),
+    Edit(Edit),
+    /// A watched index is looked at.
+    Look(String),
 }
 
 impl Stored {
@@ -74,21 +88,52 @@ impl Stored {
 }
 
 impl Claude {
-    /// `session/list`.
+    /// `session/list`, of an index with a query.
     pub(super) fn list(
         &mut self,
         cx: &mut Cx<'_, '_>,
         ticket: Ticket,
-        cwd: Option<String>,
-        cursor: Option<&str>,
+        what: (Option<String>, Option<&str>, Option<IndexQuery>),
     ) {
         let Some(projects) = self.projects(cx, ticket) else {
             return;
         };
         let id = self.stored.id();
         let owner = FileOwner::Claude(id);
-        if let Some(listing) = Listing::begin(cx, owner, projects, ticket, cwd, cursor) {
+        let to = To::Ticket(ticket);
+        if let Some(listing) = Listing::begin(cx, owner, projects, to, what) {
             self.stored.jobs.insert(id, Job::List(listing));
+        }
+    }
+
+    /// `session/fork`.
+    pub(super) fn fork(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        what: (String, Setup, Option<ForkPoint>),
+    ) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        let id = self.stored.id();
+        let owner = FileOwner::Claude(id);
+        let live = self.sessions.values().find(|it| it.id() == what.0);
+        let mode = live.and_then(|it| it.mode()).map(String::from);
+        if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, mode) {
+            self.stored.jobs.insert(id, Job::Fork(fork));
+        }
+    }
+
+    /// `_session/rename` of one that is not live, `_session/archive`, `_session/unarchive`.
+    pub(super) fn edit(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, what: (String, Change)) {
+        let Some(projects) = self.projects(cx, ticket) else {
+            return;
+        };
+        let id = self.stored.id();
+        let owner = FileOwner::Claude(id);
+        if let Some(edit) = Edit::begin(cx, owner, projects, ticket, what) {
+            self.stored.jobs.insert(id, Job::Edit(edit));
         }
     }
 
@@ -113,11 +158,19 @@ impl Claude {
         arrival: Option<FileArrival>,
     ) {
         let owner = FileOwner::Claude(id);
+        let sessions = &self.sessions;
+        let standings = |id: &str| sessions.values().find(|it| it.id() == id)?.standing();
         let now = match self.stored.jobs.get_mut(&id) {
-            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival),
+            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival, &standings),
+            Some(Job::Look(watch)) => {
+                let watch = watch.clone();
+                self.looked(cx, &watch, arrival)
+            }
             Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
+            Some(Job::Edit(edit)) => edit.arrival(cx, owner, arrival),
             Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
             Some(Job::Folder(_)) => self.not_started(cx, id, arrival.as_ref()),
+            Some(Job::Fork(_)) => self.fork_file(cx, id, handle, arrival),
             None => {
                 // It was opened for a job that is over.
                 if let Some(FileArrival::Facts(_)) = arrival {
@@ -134,13 +187,16 @@ impl Claude {
 
     /// The end: nothing is waited for any more.
     pub(super) fn refuse_jobs(&mut self, cx: &mut Cx<'_, '_>) {
-        for (_, job) in core::mem::take(&mut self.stored.jobs) {
+        for (id, job) in core::mem::take(&mut self.stored.jobs) {
             let _over = match job {
                 Job::List(listing) => listing.refuse(cx, failure::closing()),
                 Job::Remove(removal) => removal.refuse(cx, failure::closing()),
                 Job::Load(load) => load.refuse(cx, failure::closing()),
                 // Its session is ended, and answers.
                 Job::Folder(_) => Now::Over,
+                Job::Look(_) => Now::Over,
+                Job::Edit(edit) => edit.refuse(cx, failure::closing()),
+                Job::Fork(fork) => fork.refuse(cx, FileOwner::Claude(id), failure::closing()),
             };
         }
     }

@@ -88,6 +88,7 @@ impl Removal {
             }
             (Step::Looking(project), Some(FileArrival::Facts(_))) => {
                 self.files.push(folder::file(&project, &self.id));
+                self.files.push(folder::archived(&project, &self.id));
                 self.inside.push((format!("{project}/{}", self.id), 0));
             }
             (Step::Inside(depth, within), Some(FileArrival::Entries(entries))) => {

@@ -38,6 +38,12 @@ pub struct Row<'a> {
     /// `user`: where it comes from.
     #[serde(borrow)]
     pub origin: Option<&'a RawValue>,
+    /// When it was written.
+    #[serde(borrow)]
+    pub timestamp: Text<'a>,
+    /// The row that it is a copy of.
+    #[serde(borrow)]
+    pub forked_from: Option<&'a RawValue>,
     /// The working folder.
     #[serde(borrow)]
     pub cwd: Text<'a>,
@@ -77,6 +83,15 @@ pub struct OfAgent<'a> {
     /// Its id, as it stands in the name of its file.
     #[serde(borrow)]
     pub agent_id: Text<'a>,
+}
+
+/// Where a row of a fork comes from.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct From<'a> {
+    /// The session.
+    #[serde(borrow)]
+    pub session_id: Text<'a>,
 }
 
 /// A picture in a prompt.

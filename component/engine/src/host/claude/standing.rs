@@ -1,0 +1,97 @@
+//! What a session does, for an index of sessions; and who it says is signed in.
+//!
+//! Invariant: it is told from what the session knows anyway; nothing is asked for it.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::control::Purpose;
+use super::failure;
+use super::session::Session;
+use crate::host::{Account, Cx, Fact, Standing, State};
+use crate::object;
+use crate::rpc::Ticket;
+use crate::stamp;
+
+/// What is remembered for that.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Who is signed in, until it is told.
+    pub account: Option<Account>,
+    /// Unix milliseconds at which the last turn ended.
+    ended_at: Option<u64>,
+    cost_usd: Option<f64>,
+}
+
+impl Remembered {
+    /// A turn ended.
+    pub fn ended(&mut self, wall: u64) {
+        self.ended_at = Some(wall);
+    }
+
+    /// What the session cost so far.
+    pub fn costs(&mut self, usd: Option<f64>) {
+        self.cost_usd = usd.or(self.cost_usd);
+    }
+}
+
+impl Session {
+    /// What it does; `None` where its process takes nothing any more.
+    pub fn standing(&self) -> Option<Standing> {
+        if self.leaves() {
+            return None;
+        }
+        let state = if self.permissions.waiting() {
+            State::Asking
+        } else if self.turns.unsettled().next().is_some() {
+            State::Running
+        } else {
+            State::Idle
+        };
+        let ended_at = self.remembered.ended_at;
+        Some(Standing {
+            state,
+            ended_at: ended_at.and_then(|at| i64::try_from(at).ok().and_then(stamp::iso)),
+            cost_usd: self.remembered.cost_usd,
+        })
+    }
+
+    /// Tells who is signed in. Its moment is that of the session's answer: what a process says
+    /// while the past is shown comes at any moment.
+    pub(super) fn introduce(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(account) = self.remembered.account.take() {
+            cx.answer(Fact::SignedIn(account));
+        }
+    }
+
+    /// The user names it (`_session/rename`).
+    pub fn rename(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, title: String) {
+        let request = object! { "subtype": "rename_session", "title": title };
+        self.request(cx, Purpose::Rename { ticket, title }, &request);
+    }
+
+    /// It has the name, or not.
+    pub(super) fn renamed(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: Ticket,
+        title: &str,
+        error: Option<&str>,
+    ) {
+        if let Some(error) = error {
+            let failure = failure::setting(error);
+            return cx.answer(Fact::Refused { ticket, failure });
+        }
+        self.named(cx, title);
+        cx.answer(Fact::Done { ticket });
+    }
+
+    /// Nobody answers these any more.
+    pub(super) fn drop_renames(&mut self, cx: &mut Cx<'_, '_>) {
+        for ticket in self.control.forget_renames() {
+            let failure = failure::ended();
+            cx.answer(Fact::Refused { ticket, failure });
+        }
+    }
+}
