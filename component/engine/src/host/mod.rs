@@ -35,8 +35,8 @@ use crate::projection::{End, Report, Speaker, ToolFact};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
-use dialog::{Dialog, Means, Reply};
-use more::{More, Record};
+use dialog::{Dialog, Reply};
+use more::More;
 
 /// Stands for a session inside the engine; never used twice.
 pub type SessionKey = u32;

@@ -121,7 +121,7 @@ impl Session {
     }
 
     /// The name that it got.
-    fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
+    pub(super) fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
         let title: String = title.chars().take(limits::CLAUDE_TITLE as usize).collect();
         self.tell(
             cx,
