@@ -434,7 +434,10 @@ fn given_a_subagent_that_runs_again_when_its_old_run_speaks_then_nobody_hears_it
 fn given_a_subagent_in_the_background_when_the_turn_is_done_then_its_answer_waits_for_it() {
     let play = |scene: &mut Scene| {
         begins(scene, true);
-        scene.says([words::result(words::of(&[1]))]);
+        scene.says([
+            words::tool_result(CALL, "It runs."),
+            words::result(words::of(&[1])),
+        ]);
         scene.editor();
         scene.told().iter().any(|it| it.ends_with(" end_turn"))
     };

@@ -59,7 +59,12 @@ pub fn told(scene: &mut Scene) -> Vec<(String, Value)> {
         })
         .filter(|(session, update)| {
             let kind = update["sessionUpdate"].as_str().unwrap();
-            let quiet = ["usage_update", "available_commands_update"].contains(&kind);
+            let beside = [
+                "usage_update",
+                "available_commands_update",
+                "session_info_update",
+            ];
+            let quiet = beside.contains(&kind);
             !quiet && (session != "root" || kind != "config_option_update")
         })
         .collect()
