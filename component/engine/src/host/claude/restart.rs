@@ -4,6 +4,7 @@
 //! Invariants: a turn that runs is left to end; what is asked of the session meanwhile waits
 //! for the new process, and is answered if that does not come up.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -33,18 +34,19 @@ pub struct Restart {
 #[derive(Debug, Serialize, Deserialize)]
 enum Step {
     /// The old one leaves.
-    Leaving {
-        old: Channel,
-        setup: Setup,
-        id: String,
-        own: Option<String>,
-        resume: bool,
-        mode: Option<String>,
-        title: Title,
-        remembered: Remembered,
-    },
+    Leaving(Box<Left>),
     /// The new one greets.
     Starting(Channel),
+}
+
+/// What the old process hands over.
+#[derive(Debug, Serialize, Deserialize)]
+struct Left {
+    old: Channel,
+    setup: Setup,
+    again: Again,
+    title: Title,
+    remembered: Remembered,
 }
 
 impl Claude {
@@ -119,16 +121,21 @@ impl Claude {
             let key = key.filter(|key| !self.is_loading(*key) && !self.restarts.contains_key(key));
             let session = self.sessions.get_mut(&channel);
             if let (Some(key), Some(session)) = (key, session.filter(|it| it.is_idle())) {
-                let step = Step::Leaving {
-                    old: channel,
-                    setup: session.setup().clone(),
+                let again = Again {
                     id: session.id().into(),
-                    own: session.own.clone(),
                     resume: session.is_stored(),
                     mode: session.mode().filter(|it| *it != BYPASS).map(String::from),
+                    own: session.own.clone(),
+                    forked: None,
+                    replaces: true,
+                };
+                let step = Step::Leaving(Box::new(Left {
+                    old: channel,
+                    setup: session.setup().clone(),
+                    again,
                     title: core::mem::take(&mut session.title).unasked(),
                     remembered: core::mem::take(&mut session.remembered),
-                };
+                }));
                 session.close(cx, None);
                 let held = Vec::new();
                 self.restarts.insert(key, Restart { step, held });
@@ -141,24 +148,14 @@ impl Claude {
             return;
         };
         let step = match step {
-            Step::Leaving {
-                old,
-                setup,
-                id,
-                own,
-                resume,
-                mode,
-                title,
-                remembered,
-            } if !self.sessions.contains_key(&old) => {
-                let again = Again {
-                    id,
-                    resume,
-                    mode,
-                    own,
-                    forked: None,
-                    replaces: true,
-                };
+            Step::Leaving(left) if !self.sessions.contains_key(&left.old) => {
+                let Left {
+                    setup,
+                    again,
+                    title,
+                    remembered,
+                    ..
+                } = *left;
                 let (program, environment) = (&self.program, &self.environment);
                 let mut session =
                     Session::start_again(cx, program, environment, NOBODY, setup, again);
@@ -184,7 +181,7 @@ impl Claude {
                     return held.into_iter().for_each(|it| self.command(cx, it));
                 }
             },
-            step @ Step::Leaving { .. } => step,
+            step @ Step::Leaving(_) => step,
         };
         self.restarts.insert(key, Restart { step, held });
     }

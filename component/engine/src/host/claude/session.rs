@@ -146,7 +146,7 @@ impl Stage {
 }
 
 /// A session that is taken up again.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Again {
     /// Its id.
     pub id: String,
