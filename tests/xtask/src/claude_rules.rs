@@ -156,7 +156,7 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "latch: what was cut in two comes whole from its copy",
         file: "component/engine/src/host/claude/text.rs",
-        from: "            self.latched = self.latched || key == MAIN;\n",
+        from: "            self.latched = self.latched || latches;\n",
         to: "",
         tests: &["claude_texts"],
     },
@@ -177,7 +177,7 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "latch: not for a subagent, whose copy is not shown",
         file: "component/engine/src/host/claude/text.rs",
-        from: "self.latched = self.latched || key == MAIN;",
+        from: "self.latched = self.latched || latches;",
         to: "self.latched = true;",
         tests: &["claude_texts"],
     },

@@ -341,3 +341,23 @@ fn first_failure(copy: &Path, built: &Path, tests: &[&str]) -> Result<Option<Str
             .to_string(),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sweep itself takes long; that its tables fit the sources is known at once.
+    #[test]
+    fn given_the_tables_when_the_sources_are_read_then_each_place_is_there_once() {
+        let all = TABLE.iter().chain(claude_rules::TABLE);
+        let all = all.chain(planted::TABLE);
+        let misfits: Vec<&str> = all
+            .filter(|it| {
+                let whole = fs::read_to_string(root().join(it.file)).unwrap_or_default();
+                whole.matches(it.from).count() != 1
+            })
+            .map(|it| it.rule)
+            .collect();
+        assert_eq!(misfits, [""; 0]);
+    }
+}

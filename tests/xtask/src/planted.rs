@@ -42,9 +42,9 @@ pub const TABLE: &[Mutation] = &[
     // A second cancel before the turn has reported: the first timer is forgotten and stays.
     Mutation {
         rule: "planted: every cancel begins the wait for the turn anew",
-        file: "component/engine/src/host/claude/session.rs",
-        from: "            if !self.backstops.contains_key(&turn) {",
-        to: "            if !turn.is_empty() {",
+        file: "component/engine/src/host/claude/anew.rs",
+        from: "        if !self.backstops.contains_key(turn) {",
+        to: "        if !turn.is_empty() {",
         tests: CLAUDE,
     },
     // A question that comes behind a cancel and before the report, and then a second cancel:

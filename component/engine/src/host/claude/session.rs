@@ -483,10 +483,10 @@ impl Session {
             return;
         }
         let cancelled = self.turns.cancel();
+        self.permissions.cancelled();
         self.not_anew();
         self.unread.clear();
         self.dispatched.clear();
-        self.permissions.cancelled();
         self.drop_overviews(cx, &Outcome::cancelled());
         self.compaction_stopped(cx);
         self.cancel_tasks(cx);
