@@ -13,7 +13,9 @@ What the component may ask for; everything else is refused:
   Hosts: the one that --host names
   Programs: the Claude Code executable, when --host is claude
   Files: those that the editor names, read only, below the current folder, the home folder,
-         $TMPDIR and /tmp, or only below the folders that --allow-files names
+         $TMPDIR and /tmp, or only below the folders that --allow-files names;
+         with --host claude the sessions that Claude Code stores (read, copied, named, deleted)
+         and what its commands in the background print (read)
   Network: none";
 
 /// Airlock connects editors that speak the Agent Client Protocol (ACP) to agent Hosts.

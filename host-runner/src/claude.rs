@@ -71,14 +71,18 @@ pub fn executable(options: &Options) -> Program {
     program(named.unwrap_or_else(|| NAME.into()))
 }
 
-fn program(named: PathBuf) -> Program {
-    // A word without a slash is looked for on `PATH`. A path is meant from here, not from
-    // the folder of a session.
-    let path = if named.components().count() > 1 {
+/// A word without a slash is looked for on `PATH`. A path is meant from here, not from the
+/// folder of a session.
+fn from_here(named: PathBuf) -> PathBuf {
+    if named.components().count() > 1 {
         std::path::absolute(&named).unwrap_or(named)
     } else {
         named
-    };
+    }
+}
+
+fn program(named: PathBuf) -> Program {
+    let path = from_here(named);
     let extension = path.extension().and_then(|it| it.to_str());
     if extension.is_some_and(|it| SCRIPTS.contains(&it)) {
         return Program {
@@ -106,6 +110,15 @@ pub fn environment(options: &Options) -> Map<String, Value> {
 pub fn command() -> String {
     let own = std::env::current_exe().map(|path| path.display().to_string());
     own.unwrap_or_default()
+}
+
+/// What comes first behind that command: the executable that was named at start.
+#[must_use]
+pub fn arguments(options: &Options) -> Vec<String> {
+    let named = options.claude.clone().map(from_here);
+    named.map_or_else(Vec::new, |path| {
+        vec!["--claude".into(), path.display().to_string()]
+    })
 }
 
 fn told(variable: impl Fn(&str) -> Option<OsString>, root: bool) -> Map<String, Value> {
@@ -237,7 +250,17 @@ mod tests {
             environment(&options).contains_key(HIDES_SUBSCRIPTIONS)
         };
         assert!(hidden(true) && !hidden(false));
+    }
+
+    #[test]
+    fn given_a_named_executable_when_somebody_signs_in_then_it_is_named_again() {
         assert!(Path::new(&command()).is_absolute());
+        assert_eq!(arguments(&Options::default()), [""; 0]);
+        let options = Options {
+            claude: Some("/opt/claude".into()),
+            ..Options::default()
+        };
+        assert_eq!(arguments(&options), ["--claude", "/opt/claude"]);
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub fn configuration(host: Host, options: &Options) -> String {
     let mut agent = json!({ "name": name, "title": title, "version": env!("CARGO_PKG_VERSION") });
     if host == Host::Claude {
         agent["command"] = claude::command().into();
+        agent["arguments"] = claude::arguments(options).into();
     }
     config.insert("agent".into(), agent);
     let mut chosen = Map::new();

@@ -39,6 +39,9 @@ pub struct Agent {
     /// How people start the embedder themselves, to sign in; empty if they cannot.
     #[serde(default)]
     pub command: String,
+    /// What comes first behind that command, so that it signs in to the same Host.
+    #[serde(default)]
+    pub arguments: Vec<String>,
 }
 
 /// Which Host to use.

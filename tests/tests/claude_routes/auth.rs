@@ -36,7 +36,8 @@ fn given_what_a_client_can_do_when_it_initializes_then_it_is_offered_the_ways_it
     let meta = json!({ "_meta": { "terminal-auth": true } });
     let methods = World::with(&meta, &home, 0).welcome["authMethods"].clone();
     let start = json!({ "terminal-auth": {
-        "command": "/opt/host-runner", "args": ["--cli", "auth", "login", "--claudeai"],
+        "command": "/opt/host-runner",
+        "args": ["--claude", "/opt/claude", "--cli", "auth", "login", "--claudeai"],
         "label": "Claude subscription" } });
     assert_eq!(methods[0]["_meta"], start);
 

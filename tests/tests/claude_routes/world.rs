@@ -21,7 +21,8 @@ impl World {
     pub fn with(capabilities: &Value, environment: &Value, way: usize) -> World {
         let config = json!({
             "agent": { "name": "airlock", "title": "Airlock", "version": "0.0.0",
-                       "command": "/opt/host-runner" },
+                       "command": "/opt/host-runner",
+                       "arguments": ["--claude", "/opt/claude"] },
             "host": { "kind": "claude", "name": "claude", "environment": environment } });
         let mut desk = Desk::with_config(ScriptedCli::default(), &config);
         desk.host_speaks = false;

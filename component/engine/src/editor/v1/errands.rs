@@ -213,8 +213,10 @@ pub fn sign_ins(all: &[SignIn], client: &Client, agent: &Agent) -> Vec<Object> {
                     method.set("type", "terminal");
                     method.set("args", args);
                     if client.signs_in_meta {
+                        // The whole of a command, where `args` goes behind the editor's own.
+                        let whole: Vec<&String> = agent.arguments.iter().chain(args).collect();
                         let terminal = object! {
-                            "command": agent.command, "args": args, "label": way.name,
+                            "command": agent.command, "args": whole, "label": way.name,
                         };
                         method.set("_meta", &object! { "terminal-auth": terminal });
                     }
