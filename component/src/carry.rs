@@ -56,6 +56,7 @@ fn host(arrival: host_io::Arrival) -> engine::HostArrival {
         host_io::Arrival::Refused(refusal) => engine::HostArrival::Refused(match refusal {
             host_io::Refusal::NotAllowed => engine::HostRefusal::NotAllowed,
             host_io::Refusal::Absent => engine::HostRefusal::Absent,
+            host_io::Refusal::NoFolder => engine::HostRefusal::NoFolder,
             host_io::Refusal::Stale => engine::HostRefusal::Stale,
             host_io::Refusal::Insecure(why) => engine::HostRefusal::Insecure(why),
             host_io::Refusal::Failed(why) => engine::HostRefusal::Failed(why),

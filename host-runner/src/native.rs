@@ -111,6 +111,7 @@ fn host(arrival: words::HostArrival) -> engine::HostArrival {
         words::HostArrival::Refused(refusal) => engine::HostArrival::Refused(match refusal {
             Of::NotAllowed => To::NotAllowed,
             Of::Absent => To::Absent,
+            Of::NoFolder => To::NoFolder,
             Of::Stale => To::Stale,
             Of::Insecure(why) => To::Insecure(why),
             Of::Failed(why) => To::Failed(why),

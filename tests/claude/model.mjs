@@ -72,6 +72,8 @@ async function stream(response, model, script, n) {
   send({ type: "message_start", message: { ...message, ...nothing, usage: { ...USAGE, output_tokens: 1 } } });
   send({ type: "ping" });
   let index = 0;
+  // A token is a piece of text; a call has five.
+  let tokens = 0;
   for (const block of script.blocks) {
     if (gone) return;
     // The connection breaks off.
@@ -83,12 +85,13 @@ async function stream(response, model, script, n) {
       send({ type: "content_block_delta", index, delta });
       if (block.gapMs) await sleep(block.gapMs);
     }
+    tokens += block.type === "tool_use" ? 5 : deltas.length;
     send({ type: "content_block_stop", index });
     index++;
   }
   const tools = script.blocks.some((block) => block.type === "tool_use");
   const stop_reason = script.stop_reason ?? (tools ? "tool_use" : "end_turn");
-  send({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { ...USAGE, output_tokens: 10 } });
+  send({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { ...USAGE, output_tokens: tokens } });
   send({ type: "message_stop" });
   response.end();
 }

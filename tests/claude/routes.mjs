@@ -44,7 +44,8 @@ const prompt = (text) => [{ type: "text", text }];
 const texts = (file) => fs.readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
 const project = () => {
   const projects = `${home}/.claude/projects`;
-  return `${projects}/${fs.readdirSync(projects)[0]}`;
+  // What it keeps for the repository around has a folder too.
+  return `${projects}/${fs.readdirSync(projects).find((name) => name.endsWith("-routes-ws"))}`;
 };
 
 const checks = {

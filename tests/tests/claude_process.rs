@@ -42,6 +42,19 @@ fn given_no_program_when_a_session_is_made_then_the_error_says_how_to_install_it
     assert_eq!(scene.desk.armed(), [0; 0]);
 }
 
+/// The fault of the request, and not of Claude Code (section 4).
+#[test]
+fn given_a_folder_that_is_not_there_when_a_session_is_made_then_the_request_is_to_blame() {
+    let mut scene = Scene::plain();
+    scene.desk.host.refusal = Some(HostRefusal::NoFolder);
+    let new = asks_for_session(&mut scene);
+    assert_eq!(
+        error_of(&scene, new),
+        "error -32602 Invalid params: `cwd` does not exist on the machine running the agent: /srv/work"
+    );
+    assert_eq!(scene.desk.armed(), [0; 0]);
+}
+
 /// The issue, section 1: a wedged start.
 #[test]
 fn given_a_silent_start_when_a_minute_has_passed_then_the_request_is_answered_and_it_is_killed() {

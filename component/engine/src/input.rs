@@ -74,6 +74,8 @@ pub enum HostRefusal {
     NotAllowed,
     /// Nothing is there.
     Absent,
+    /// The folder in which the program should work is not there.
+    NoFolder,
     /// Left behind by a Host that is gone.
     Stale,
     /// Owner, mode or kind of an endpoint is not as it must be.

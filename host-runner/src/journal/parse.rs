@@ -102,6 +102,7 @@ fn host_refusal(value: Value) -> Result<HostRefusal> {
     Ok(match tag.as_str() {
         "not-allowed" => HostRefusal::NotAllowed,
         "absent" => HostRefusal::Absent,
+        "no-folder" => HostRefusal::NoFolder,
         "stale" => HostRefusal::Stale,
         "insecure" => HostRefusal::Insecure(plain(value)?),
         "failed" => HostRefusal::Failed(plain(value)?),

@@ -71,6 +71,7 @@ fn host_arrival(arrival: &HostArrival) -> Value {
         HostArrival::Refused(refusal) => json!({ "refused": match refusal {
             HostRefusal::NotAllowed => json!("not-allowed"),
             HostRefusal::Absent => json!("absent"),
+            HostRefusal::NoFolder => json!("no-folder"),
             HostRefusal::Stale => json!("stale"),
             HostRefusal::Insecure(why) => json!({ "insecure": why }),
             HostRefusal::Failed(why) => json!({ "failed": why }),

@@ -63,6 +63,10 @@ fn given_every_input_when_written_then_it_is_as_documented_and_reads_back_the_sa
             json!({ "host": [3, { "refused": "absent" }] }),
         ),
         (
+            host(HostArrival::Refused(HostRefusal::NoFolder)),
+            json!({ "host": [3, { "refused": "no-folder" }] }),
+        ),
+        (
             host(HostArrival::Refused(HostRefusal::Stale)),
             json!({ "host": [3, { "refused": "stale" }] }),
         ),

@@ -111,14 +111,11 @@ fn spawn(
 
 /// The system reports a missing program and a missing folder alike.
 fn refusal(error: &io::Error, program: &Program, command: &Command) -> HostRefusal {
+    if !Path::new(&command.cwd).is_dir() {
+        return HostRefusal::NoFolder;
+    }
     if error.kind() != io::ErrorKind::NotFound {
         return HostRefusal::Failed(format!("{} did not start: {error}", program.path.display()));
-    }
-    if !Path::new(&command.cwd).is_dir() {
-        return HostRefusal::Failed(format!(
-            "The working folder {} does not exist.",
-            command.cwd
-        ));
     }
     HostRefusal::Absent
 }

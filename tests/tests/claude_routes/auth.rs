@@ -174,8 +174,7 @@ fn given_ways_to_sign_in_when_asked_for_then_known_ones_are_accepted_and_others_
 #[test]
 fn given_a_gateway_when_signed_in_there_then_processes_go_there_and_it_is_told() {
     let mut world = World::new();
-    let meta =
-        json!({ "gateway": { "baseUrl": "https://gate.example", "headers": { "x-key": "s" } } });
+    let meta = json!({ "gateway": { "baseUrl": "https://gate.example", "headers": { "x-api-key": "s" } } });
     world.asks(
         "authenticate",
         &json!({ "methodId": "gateway", "_meta": meta }),
@@ -191,7 +190,7 @@ fn given_a_gateway_when_signed_in_there_then_processes_go_there_and_it_is_told()
     );
     assert_eq!(
         world.variable(0, "ANTHROPIC_CUSTOM_HEADERS"),
-        set("x-key: s")
+        set("x-api-key: s")
     );
     assert_eq!(world.variable(0, "ANTHROPIC_AUTH_TOKEN"), set(" "));
     assert_eq!(world.variable(0, "ANTHROPIC_API_KEY"), Some(None));

@@ -278,10 +278,7 @@ fn given_programs_that_cannot_start_when_they_are_opened_then_the_refusal_says_w
     edge.open(1, with("missing", "/"));
     assert_eq!(edge.to_the_end(1), refused(HostRefusal::Absent));
     edge.open(2, with("sh", "/nowhere"));
-    assert_eq!(
-        edge.to_the_end(2),
-        failed("The working folder /nowhere does not exist.")
-    );
+    assert_eq!(edge.to_the_end(2), refused(HostRefusal::NoFolder));
     edge.open(3, with("sh", "relative"));
     assert_eq!(
         edge.to_the_end(3),

@@ -20,8 +20,9 @@ fn host(message: String, data: Object) -> Failure {
 }
 
 /// The program could not be started.
-pub fn refused(program: &str, refusal: &HostRefusal) -> Failure {
+pub fn refused(program: &str, cwd: &str, refusal: &HostRefusal) -> Failure {
     let message = match refusal {
+        HostRefusal::NoFolder => return no_folder(cwd),
         HostRefusal::Absent => format!(
             "Claude Code was not found ({program}). Install it with `{INSTALL}`, or name it with --claude PATH or CLAUDE_CODE_EXECUTABLE."
         ),

@@ -271,11 +271,6 @@ impl Claude {
 
     /// Something came on a channel.
     pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, arrival: HostArrival) {
-        if let HostArrival::Refused(refusal) = &arrival
-            && self.look_at_folder(cx, channel, refusal)
-        {
-            return;
-        }
         if self.side_arrival(cx, channel, &arrival) {
         } else if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);

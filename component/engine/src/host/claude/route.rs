@@ -100,12 +100,17 @@ impl Route {
         let headers: Vec<String> = self.gateway.headers.iter().map(field).collect();
         let headers = (!headers.is_empty()).then(|| headers.join("\n"));
         let url = || Some(self.gateway.url.clone());
+        // The program starts for nobody that has no token. Where a field of the editor's says
+        // who asks, the blank one keeps the program's own out of its way; else a gateway that
+        // asks nobody gets a word that means nothing.
+        let proves = |name: &String| PROOFS.iter().any(|it| name.eq_ignore_ascii_case(it));
+        let proven = self.gateway.headers.iter().any(|(name, _)| proves(name));
+        let token = if proven { " " } else { "none" };
         let yes = || Some("1".to_owned());
         let mut set: Vec<(&str, Option<String>)> = match &self.api {
             Api::Anthropic => [
                 ("ANTHROPIC_BASE_URL", url()),
-                // Not empty, or the program would look for a login.
-                ("ANTHROPIC_AUTH_TOKEN", Some(" ".to_owned())),
+                ("ANTHROPIC_AUTH_TOKEN", Some(token.to_owned())),
             ]
             .into(),
             Api::Bedrock => [
@@ -133,6 +138,9 @@ impl Route {
         owned.collect()
     }
 }
+
+/// Header fields that say who asks.
+const PROOFS: [&str; 2] = ["authorization", "x-api-key"];
 
 /// All variables that say where models come from, and who asks.
 const WAYS: [&str; 13] = [
@@ -239,6 +247,21 @@ mod tests {
         }
     }
 
+    /// Claude Code 2.1.318 takes a blank token for none, unless a header field says who asks.
+    #[test]
+    fn given_a_gateway_with_a_key_of_its_own_when_a_process_starts_then_its_token_is_blank() {
+        for (name, token) in [
+            ("Authorization", " "),
+            ("X-Api-Key", " "),
+            ("x-key", "none"),
+        ] {
+            let way = gateway("https://gate.example", &[(name, "s")]);
+            let variables = Route::sign_in("gateway", way).unwrap().variables();
+            let set = ("ANTHROPIC_AUTH_TOKEN".to_owned(), Some(token.to_owned()));
+            assert!(variables.contains(&set), "{name}");
+        }
+    }
+
     #[test]
     fn given_a_gateway_when_a_process_starts_then_it_has_that_way_and_no_other() {
         let way = gateway("https://gate.example/v1", &[("x-key", "s"), ("x-b", "t")]);
@@ -252,7 +275,7 @@ mod tests {
             value("ANTHROPIC_BASE_URL"),
             Some(Some("https://gate.example/v1"))
         );
-        assert_eq!(value("ANTHROPIC_AUTH_TOKEN"), Some(Some(" ")));
+        assert_eq!(value("ANTHROPIC_AUTH_TOKEN"), Some(Some("none")));
         assert_eq!(
             value("ANTHROPIC_CUSTOM_HEADERS"),
             Some(Some("x-key: s\nx-b: t"))

@@ -299,11 +299,6 @@ impl Session {
         self.stage == Stage::Live
     }
 
-    /// Whether it is not there yet.
-    pub fn is_starting(&self) -> bool {
-        matches!(self.stage, Stage::Starting(_))
-    }
-
     /// Whether no prompt is open.
     pub fn is_idle(&self) -> bool {
         self.is_live() && self.turns.unsettled().next().is_none()
@@ -395,7 +390,7 @@ impl Session {
         match arrival {
             HostArrival::Opened(_) => self.greet(cx),
             HostArrival::Refused(refusal) => {
-                let failure = failure::refused(&self.program, &refusal);
+                let failure = failure::refused(&self.program, &self.cwd, &refusal);
                 self.gone(cx, &failure);
             }
             HostArrival::Bytes(bytes) => self.bytes(cx, &bytes),

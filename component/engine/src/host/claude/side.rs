@@ -104,7 +104,8 @@ impl Claude {
             HostArrival::Exited(code) => side.exit = Some(*code),
             HostArrival::Ended(_) => side.ended = true,
             HostArrival::Refused(refusal) => {
-                let failure = failure::refused(&self.program, refusal);
+                let home = self.environment.home().unwrap_or("/");
+                let failure = failure::refused(&self.program, home, refusal);
                 side.said = failure.message.into_bytes();
                 side.exit = Some(None);
                 side.ended = true;

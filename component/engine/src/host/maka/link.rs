@@ -199,7 +199,7 @@ impl Maka {
                 "not_allowed",
                 "This Host is not on the list of what Airlock may open.",
             ),
-            HostRefusal::Absent => failure::connect(
+            HostRefusal::Absent | HostRefusal::NoFolder => failure::connect(
                 "absent",
                 "No Maka Runtime Host is running. Start Maka, or run host-runner with --host embedded.",
             ),

@@ -16,7 +16,6 @@ mod remove;
 mod replay;
 mod rows;
 mod tell;
-mod unstarted;
 mod watch;
 mod words;
 
@@ -42,7 +41,6 @@ pub use list::read;
 use list::{Listing, Now, To};
 use load::Load;
 use remove::Removal;
-use unstarted::Unstarted;
 use watch::Watch;
 
 /// What is under way.
@@ -65,7 +63,6 @@ enum Job {
     List(Listing),
     Remove(Removal),
     Load(Load),
-    Folder(Unstarted),
     Fork(Fork),
     Edit(Edit),
     /// A watched index is looked at.
@@ -169,7 +166,6 @@ impl Claude {
             Some(Job::Remove(removal)) => removal.arrival(cx, owner, arrival),
             Some(Job::Edit(edit)) => edit.arrival(cx, owner, arrival),
             Some(Job::Load(_)) => self.load_file(cx, id, handle, arrival),
-            Some(Job::Folder(_)) => self.not_started(cx, id, arrival.as_ref()),
             Some(Job::Fork(_)) => self.fork_file(cx, id, handle, arrival),
             None => {
                 // It was opened for a job that is over.
@@ -192,8 +188,6 @@ impl Claude {
                 Job::List(listing) => listing.refuse(cx, failure::closing()),
                 Job::Remove(removal) => removal.refuse(cx, failure::closing()),
                 Job::Load(load) => load.refuse(cx, failure::closing()),
-                // Its session is ended, and answers.
-                Job::Folder(_) => Now::Over,
                 Job::Look(_) => Now::Over,
                 Job::Edit(edit) => edit.refuse(cx, failure::closing()),
                 Job::Fork(fork) => fork.refuse(cx, FileOwner::Claude(id), failure::closing()),
