@@ -439,6 +439,13 @@ impl<P: Peer> Desk<P> {
         self.said.drain(..).collect()
     }
 
+    /// All that was said: with the editor, and to Hosts.
+    pub fn record(&self) -> [Vec<String>; 2] {
+        let lines = self.to_host.iter();
+        let to_host = lines.map(|(channel, line)| format!("{channel} {line}"));
+        [self.log.clone(), to_host.collect()]
+    }
+
     /// Bytes that wait for the editor.
     pub fn waiting(&self) -> u64 {
         self.sent - self.drained
