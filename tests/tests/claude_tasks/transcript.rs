@@ -108,7 +108,7 @@ fn given_a_subagent_that_is_over_when_a_call_of_its_has_a_result_then_its_card_e
             assert_eq!(ended.next(), None, "it runs on");
             let result = of_agent(words::tool_result("ls", "a"));
             scene.says([result.clone(), result]);
-            assert_eq!(told(scene), [expected.clone()]);
+            assert_eq!(told(scene), std::slice::from_ref(&expected));
         });
     }
 }
