@@ -219,6 +219,25 @@ fn given_a_key_that_is_refused_when_the_turn_fails_then_authentication_is_requir
     }
 }
 
+/// 3.1 row 16, as far as v1 has it: a held turn goes on by itself, and is stopped before that
+/// showed anything.
+#[test]
+fn given_a_held_turn_when_its_follow_up_is_cancelled_at_once_then_nothing_of_that_is_shown() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        scene.says([words::task_started("toolu_agent", true), done(1)]);
+        scene.says([words::task_over("toolu_agent", "completed")]);
+        scene.editor();
+        scene.says([requesting(&[])]);
+        scene.cancel();
+        assert_eq!(scene.editor(), [""; 0], "its follow-up runs");
+        nothing_queued(scene);
+        let whole = assistant_of("msg_2", &json!([{ "type": "text", "text": "Late" }]));
+        scene.says([whole, aborted(by_itself()), state("idle")]);
+        assert_eq!(scene.editor(), [format!("{prompt} cancelled")]);
+    });
+}
+
 /// Sections 7 and 14: what a turn took stands in its answer, by model too; how full the context
 /// is, and what all of it cost, is told beside it. A prompt that never began took nothing.
 #[test]
