@@ -9,6 +9,7 @@ pub mod beyond;
 pub mod conversation;
 pub mod crowd;
 pub mod desk;
+pub mod meta;
 pub mod names;
 pub mod oracle;
 pub mod recorded_host;

@@ -219,6 +219,80 @@ fn given_a_key_that_is_refused_when_the_turn_fails_then_authentication_is_requir
     }
 }
 
+/// 3.1 row 16, as far as v1 has it: a held turn goes on by itself, and is stopped before that
+/// showed anything.
+#[test]
+fn given_a_held_turn_when_its_follow_up_is_cancelled_at_once_then_nothing_of_that_is_shown() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        scene.says([words::task_started("toolu_agent", true), done(1)]);
+        scene.says([words::task_over("toolu_agent", "completed")]);
+        scene.editor();
+        scene.says([requesting(&[])]);
+        scene.cancel();
+        assert_eq!(scene.editor(), [""; 0], "its follow-up runs");
+        nothing_queued(scene);
+        let whole = assistant_of("msg_2", &json!([{ "type": "text", "text": "Late" }]));
+        scene.says([whole, aborted(by_itself()), state("idle")]);
+        assert_eq!(scene.editor(), [format!("{prompt} cancelled")]);
+    });
+}
+
+/// Sections 7 and 14: what a turn took stands in its answer, by model too; how full the context
+/// is, and what all of it cost, is told beside it. A prompt that never began took nothing.
+#[test]
+fn given_a_turn_when_it_is_over_then_its_answer_says_what_it_took() {
+    let count = |input: u64, read: u64, write: u64, output: u64| {
+        json!({ "totalTokens": input + read + write + output, "inputTokens": input,
+                "cachedInputTokens": read, "cachedWriteTokens": write, "outputTokens": output,
+                "reasoningOutputTokens": 0 })
+    };
+    let usage = json!({ "input_tokens": 7, "output_tokens": 5, "cache_read_input_tokens": 3,
+                        "cache_creation_input_tokens": 2 });
+    let model = |input: u64, window: u64| {
+        json!({ "inputTokens": input, "outputTokens": 5, "cacheReadInputTokens": 3,
+                "cacheCreationInputTokens": 2, "costUSD": 0.5, "contextWindow": window })
+    };
+    let models = json!({ "claude-haiku-5-5": model(1, 200_000), words::MODEL: model(6, 500_000) });
+    let took = json!({ "usage": usage, "modelUsage": models, "total_cost_usd": 0.5 });
+    let told = json!({ "usage": { "inputTokens": 7, "outputTokens": 5, "cachedReadTokens": 3,
+                                  "cachedWriteTokens": 2, "totalTokens": 17 },
+        "_meta": { "quota": { "token_count": count(7, 3, 2, 5), "model_usage": [
+            { "model": "claude-haiku-5-5", "token_count": count(1, 3, 2, 5) },
+            { "model": words::MODEL, "token_count": count(6, 3, 2, 5) } ] } } });
+    for (cancels, reason) in [(false, "end_turn"), (true, "cancelled")] {
+        each_way(|scene| {
+            let prompt = scene.working("Working");
+            let queued = scene.prompt("two");
+            scene.desk.take();
+            if cancels {
+                scene.cancel();
+                scene.says([with(aborted(of(&[1])), took.clone())]);
+            } else {
+                scene.says([with(done(1), took.clone())]);
+            }
+            let all = scene.desk.take();
+            let answer = |id: u64| {
+                all.iter()
+                    .find(|it| it["id"] == id)
+                    .map(|it| it["result"].clone())
+            };
+            let whole = with(json!({ "stopReason": reason }), told.clone());
+            assert_eq!(answer(prompt), Some(whole));
+            let nothing = cancels.then(|| json!({ "stopReason": "cancelled" }));
+            assert_eq!(answer(queued), nothing);
+            let figures = all.iter().map(|it| &it["params"]["update"]);
+            let figures: Vec<_> = figures
+                .filter(|it| it["sessionUpdate"] == "usage_update")
+                .collect();
+            let full = json!({ "sessionUpdate": "usage_update", "used": 11, "size": 500_000,
+                               "cost": { "amount": 0.5, "currency": "USD" },
+                               "_meta": { "_claude/model": words::MODEL } });
+            assert_eq!(figures, [&full]);
+        });
+    }
+}
+
 /// As recorded (`err-400`): nothing was measured, so there is no figure to tell.
 #[test]
 fn given_no_message_of_the_model_when_the_turn_fails_then_no_use_is_told() {

@@ -1,7 +1,7 @@
 //! What a session with Claude Code can be set to, and is (Claude adapter, section 5):
 //! which options there are, how they are set, what changes without being asked for.
 
-use airlock_tests::scripted_cli::{Scene, words};
+use airlock_tests::scripted_cli::{Scene, every_way, words};
 use serde_json::{Value, json};
 
 mod claude_kit;
@@ -66,13 +66,14 @@ fn given_a_greeting_when_a_session_is_made_then_all_options_are_told_as_recorded
 }
 
 fn each_way_with(greets: Value, effective: Value, play: impl Fn(&mut Scene, &Value)) {
-    for way in 0..4 {
+    every_way(|way| {
         let mut scene = Scene::in_way(way);
         let settings = claude_kit::settings(effective.clone());
         let new = scene.opened(greets.clone(), settings);
         scene.desk.take();
         play(&mut scene, &new);
-    }
+        scene.desk.record()
+    });
 }
 
 /// The client shows switches: fast and ultracode are booleans, and take nothing else.

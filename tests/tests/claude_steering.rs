@@ -160,6 +160,39 @@ fn given_an_open_question_when_steered_then_the_message_is_for_later() {
     });
 }
 
+/// Row T4: of which turn the question is makes no difference; once it is answered, the work
+/// goes on and the message comes at once.
+#[test]
+fn given_a_question_of_the_turn_before_when_steered_then_the_message_waits_until_it_is_answered() {
+    each_way(|scene| {
+        scene.working("w");
+        scene.says([words::task_started("toolu_agent", true)]);
+        scene.desk.take();
+        let agent = json!({ "agent_id": "ag1" });
+        scene.says([words::can_use_tool("ask-1", "toolu_1", agent)]);
+        let all = scene.desk.take().into_iter();
+        let mut asked = all.filter(|it| it["method"] == "session/request_permission");
+        let question = asked.next().unwrap()["id"].clone();
+        scene.says([words::done(1), words::state("idle")]);
+        scene.prompt("two");
+        scene.takes(2, &words::NEW);
+        steer(scene, "left", None);
+        let allow = json!({ "outcome": { "outcome": "selected", "optionId": "allow-once" } });
+        scene.desk.reply(&question, &allow);
+        scene.settle();
+        steer(scene, "right", None);
+        let priorities: Vec<&Value> = scene
+            .desk
+            .host
+            .users
+            .iter()
+            .map(|it| &it["priority"])
+            .collect();
+        let none = Value::Null;
+        assert_eq!(priorities, [&none, &none, &json!("later"), &json!("now")]);
+    });
+}
+
 /// Section 8: nothing runs.
 #[test]
 fn given_nothing_that_runs_when_steered_then_a_turn_starts_or_is_asked_for() {

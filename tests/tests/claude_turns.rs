@@ -492,3 +492,52 @@ fn given_a_process_without_markers_when_a_prompt_is_cancelled_before_its_echo_th
     assert_eq!(turns.cancel().settled, [settled("p1", How::Cancelled)]);
     assert_eq!(turns.gate(), Gate::Reported);
 }
+
+/// 3.2: a turn begins under the id of its message, and under no other.
+#[test]
+fn given_two_prompts_when_the_second_begins_first_then_a_result_without_names_is_its() {
+    type Begin = fn(&mut Turns, &str) -> Vec<Settled>;
+    let begins: [Begin; 2] = [
+        |turns, uuid| turns.echo(uuid),
+        |turns, uuid| {
+            turns.lifecycle(uuid, Life::Started);
+            Vec::new()
+        },
+    ];
+    for begin in begins {
+        let mut turns = Turns::default();
+        turns.prompt("p1");
+        turns.prompt("p2");
+        assert_eq!(begin(&mut turns, "of somebody else"), NONE);
+        assert_eq!(turns.front(), None);
+        assert_eq!(begin(&mut turns, "p2"), NONE);
+        assert_eq!(turns.front(), Some("p2"));
+        let nameless = Owner::default();
+        assert_eq!(turns.result(nameless), [settled("p2", How::Result)]);
+        assert_eq!(turns.unsettled().collect::<Vec<_>>(), ["p1"]);
+    }
+}
+
+/// W2, 3.2: one that is cancelled between the end of the turn before and its own beginning
+/// never begins.
+#[test]
+fn given_a_prompt_that_is_cancelled_while_the_turn_before_hands_over_then_it_never_begins() {
+    for taken in [false, true] {
+        let mut turns = active("p1");
+        turns.prompt("p2");
+        assert_eq!(turns.result(of(&["p1"])), [settled("p1", How::Result)]);
+        if taken {
+            turns.lifecycle("p2", Life::Started);
+        }
+        let cancelled = turns.cancel();
+        assert_eq!(cancelled.settled, [settled("p2", How::Cancelled)]);
+        assert_eq!(cancelled.abandoned, ["p2"]);
+        assert_eq!(cancelled.running, [""; 0]);
+        turns.lifecycle("p2", Life::Started);
+        turns.requesting(&["p2"], true);
+        assert_eq!(turns.echo("p2"), NONE);
+        assert_eq!((turns.front(), turns.gate()), (None, Gate::Reported));
+        assert_eq!(turns.result(of(&["p2"])), NONE);
+        assert!(!turns.busy());
+    }
+}

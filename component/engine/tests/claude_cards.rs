@@ -235,6 +235,41 @@ fn given_a_hook_after_the_result_when_it_comes_then_the_diff_is_told_a_hunk_each
     assert!(told(|out| cards.hooked("u", &response, out)).is_empty());
 }
 
+/// 6.3: a new file is all new text from the call on; neither result nor hook says it again.
+#[test]
+fn given_a_file_that_was_not_there_when_it_is_written_then_its_card_keeps_the_whole_text() {
+    let mut cards = cards(false);
+    let input = json!({"file_path": "/w/f", "content": "one\ntwo\n"});
+    let called = raw(&input.to_string());
+    let names = json!({ "claudeCode": { "toolName": "Write" } });
+    let first = json!({
+        "sessionUpdate": "tool_call", "toolCallId": "t", "name": "Write", "title": "Write f",
+        "kind": "edit", "status": "pending", "rawInput": input, "_meta": names,
+        "locations": [{ "path": "/w/f" }],
+        "content": [{ "type": "diff", "path": "/w/f", "oldText": null,
+                      "newText": "one\ntwo\n" }],
+    });
+    assert_eq!(
+        told(|out| cards.called("t", "Write", &called, None, out)),
+        [first]
+    );
+    let response = json!({ "type": "create", "filePath": "/w/f", "content": "one\ntwo\n",
+                           "structuredPatch": [], "originalFile": null });
+    let hooked = raw(&response.to_string());
+    let update = |meta: &Value| json!({ "sessionUpdate": "tool_call_update", "toolCallId": "t", "_meta": meta });
+    let meta = json!({ "claudeCode": { "toolName": "Write", "toolResponse": response } });
+    assert_eq!(
+        told(|out| cards.hooked("t", &hooked, out)),
+        [update(&meta)],
+        "no hunks: the diff stays"
+    );
+    let content = raw(r#""File created successfully at: /w/f""#);
+    let mut over = update(&names);
+    over["status"] = "completed".into();
+    over["rawOutput"] = "File created successfully at: /w/f".into();
+    assert_eq!(told(|out| cards.result("t", &ok(&content), out)), [over]);
+}
+
 /// 6.3 and 5: EnterPlanMode changes the mode after success, once, and not for a subagent.
 #[test]
 fn given_plan_mode_when_entered_then_it_is_told_once_and_only_for_the_main_thread() {

@@ -187,6 +187,27 @@ fn given_a_tool_and_its_input_when_called_then_the_card_says_what_it_does_and_wh
             "think",
             none(),
         ),
+        (
+            "TaskOutput",
+            json!({"task_id": "b1", "block": true, "timeout": 1000}),
+            "TaskOutput",
+            "other",
+            none(),
+        ),
+        (
+            "TaskStop",
+            json!({"task_id": "b1"}),
+            "TaskStop",
+            "other",
+            none(),
+        ),
+        (
+            "KillShell",
+            json!({"shell_id": "b1"}),
+            "KillShell",
+            "other",
+            none(),
+        ),
         ("mcp__a__b", json!({"x": 1}), "mcp__a__b", "other", none()),
         ("", json!({}), "Unknown Tool", "other", none()),
     ];

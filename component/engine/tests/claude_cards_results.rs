@@ -113,6 +113,24 @@ fn given_a_result_when_it_comes_then_the_card_shows_it_in_the_tools_way() {
         ("Write", plain(r#""done""#), plain("{}"), Value::Null),
         ("Skill", plain(r#""Launching""#), plain("{}"), Value::Null),
         ("TaskOutput", plain(r#""""#), plain("{}"), Value::Null),
+        (
+            "TaskOutput",
+            plain(r#""<status>running</status>\n\n<output>\nhalf\n</output>""#),
+            plain(r#"{"retrieval_status":"not_ready","task":{"task_id":"b1","output":"half"}}"#),
+            text("<status>running</status>\n\n<output>\nhalf\n</output>"),
+        ),
+        (
+            "TaskStop",
+            plain(r#""{\"message\":\"Stopped b1\"}""#),
+            plain(r#"{"message":"Stopped b1","task_id":"b1"}"#),
+            text(r#"{"message":"Stopped b1"}"#),
+        ),
+        (
+            "KillShell",
+            plain(r#""Killed b1""#),
+            plain(r#"{"shell_id":"b1"}"#),
+            text("Killed b1"),
+        ),
     ];
     for (name, content, structured, shown) in table {
         let (content, structured) = (raw(&content), raw(&structured));

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use airlock_engine::{Channel, Effect, Ending, Engine, Input, Instant, Level, Origin, Timer};
 use serde_json::{Value, json};
 
+use crate::meta;
 use crate::oracle::Oracle;
 use crate::recorded_host::Say;
 pub use files::Files;
@@ -66,6 +67,8 @@ pub struct Desk<P: Peer> {
     pub calls: Vec<Call>,
     engine: Engine,
     config: String,
+    /// Whether the Host is Claude Code.
+    claude: bool,
     now: Instant,
     timers: BTreeMap<Timer, u64>,
     wires: BTreeMap<Channel, Wire>,
@@ -103,6 +106,7 @@ impl<P: Peer> Desk<P> {
     /// # Panics
     /// When the engine refuses it.
     pub fn with_config(host: P, config: &Value) -> Desk<P> {
+        let claude = config["host"]["kind"] == "claude";
         let config = config.to_string();
         let engine = Engine::open(&config, &SEED).expect("the configuration is good");
         let mut desk = Desk {
@@ -122,6 +126,7 @@ impl<P: Peer> Desk<P> {
             calls: Vec::new(),
             engine,
             config,
+            claude,
             now: Instant {
                 monotonic: 1_000,
                 wall: 1_796_027_000_000,
@@ -173,6 +178,7 @@ impl<P: Peer> Desk<P> {
             calls: Vec::new(),
             engine: engine.unwrap_or_else(|e| panic!("a snapshot is refused: {e}")),
             config: self.config.clone(),
+            claude: self.claude,
             now: self.now,
             timers: self.timers.clone(),
             wires: self.wires.clone(),
@@ -208,9 +214,21 @@ impl<P: Peer> Desk<P> {
     /// The editor writes a line.
     pub fn send_line(&mut self, line: &str) {
         self.oracle.sent(line);
+        self.agreed(line);
         self.log.push(format!("> {line}"));
         self.from_editor.push(line.as_bytes());
         self.from_editor.push(b"\n");
+    }
+
+    /// What a line says beyond ACP, to Claude Code or from it, is written down.
+    fn agreed(&self, line: &str) {
+        if self.claude {
+            let unknown = meta::unknown(line);
+            assert!(
+                unknown.is_empty(),
+                "docs/claude-meta.md has no row for {unknown:?}: {line}"
+            );
+        }
     }
 
     /// The editor writes bytes, whatever they are.
@@ -419,6 +437,13 @@ impl<P: Peer> Desk<P> {
     /// The same as lines.
     pub fn take_lines(&mut self) -> Vec<String> {
         self.said.drain(..).collect()
+    }
+
+    /// All that was said: with the editor, and to Hosts.
+    pub fn record(&self) -> [Vec<String>; 2] {
+        let lines = self.to_host.iter();
+        let to_host = lines.map(|(channel, line)| format!("{channel} {line}"));
+        [self.log.clone(), to_host.collect()]
     }
 
     /// Bytes that wait for the editor.

@@ -150,6 +150,7 @@ impl<P: Peer> Desk<P> {
         );
         for line in lines(&mut self.to_editor_tail, bytes) {
             self.oracle.said(&line);
+            self.agreed(&line);
             self.log.push(format!("< {line}"));
             self.said.push_back(line);
         }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::desk::{Peer, Ran};
 use crate::recorded_host::Say;
 pub use post_cancel::{Act, POST_CANCEL, Scenario, Step};
-pub use scene::{Scene, answer_frames, each_way, told};
+pub use scene::{Scene, answer_frames, each_way, every_way, told};
 
 /// The process.
 #[derive(Clone, Debug)]

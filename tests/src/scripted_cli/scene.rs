@@ -1,6 +1,8 @@
 //! An editor, an engine and a [`ScriptedCli`] with one session: tests read like a dialogue,
 //! and each is played in every way that may make no difference (rule R9).
 
+use std::fmt::Debug;
+
 use airlock_engine::{HostArrival, Input};
 use serde_json::{Value, json};
 
@@ -18,22 +20,29 @@ pub struct Scene {
     looked: usize,
 }
 
-/// Plays a scene with a session in every way; what is told may not differ.
+/// Plays in every way that may make no difference (rule R9). What `play` gives back, for one
+/// of the [ways](Scene::in_way), is a record of all that was said.
+///
+/// # Panics
+/// When a way makes a difference.
+pub fn every_way<R: PartialEq + Debug>(play: impl Fn(usize) -> R) {
+    let first = play(0);
+    for way in 1..4 {
+        assert_eq!(first, play(way), "way {way} makes a difference");
+    }
+}
+
+/// Plays a scene with a session in every way.
 ///
 /// # Panics
 /// When a way makes a difference.
 pub fn each_way(play: impl Fn(&mut Scene)) {
-    let mut first: Option<[Vec<String>; 2]> = None;
-    for way in 0..4 {
+    every_way(|way| {
         let mut scene = Scene::in_way(way);
         scene.begin();
         play(&mut scene);
-        let record = scene.record();
-        match &first {
-            None => first = Some(record),
-            Some(first) => assert_eq!(first, &record, "way {way} makes a difference"),
-        }
-    }
+        scene.desk.record()
+    });
 }
 
 impl Scene {
@@ -264,16 +273,6 @@ impl Scene {
     /// Everything that was said between editor and engine.
     pub fn log(&self) -> String {
         self.desk.log.join("\n")
-    }
-
-    fn record(&self) -> [Vec<String>; 2] {
-        let to_host = self.desk.to_host.iter();
-        [
-            self.desk.log.clone(),
-            to_host
-                .map(|(channel, line)| format!("{channel} {line}"))
-                .collect(),
-        ]
     }
 }
 

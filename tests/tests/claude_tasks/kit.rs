@@ -1,6 +1,6 @@
 //! Editors that show subagents in one way or another, and what the process says of them.
 
-use airlock_tests::scripted_cli::{Scene, words};
+use airlock_tests::scripted_cli::{Scene, every_way, words};
 use serde_json::{Value, json};
 
 /// The call that begins the subagent.
@@ -21,8 +21,7 @@ pub fn agreed(names: &[&str]) -> Value {
 
 /// Plays a scene with such a client, whose first prompt is being answered, in every way.
 pub fn with(client: &Value, play: impl Fn(&mut Scene)) {
-    let mut first: Option<[Vec<String>; 2]> = None;
-    for way in 0..4 {
+    every_way(|way| {
         let mut scene = Scene::in_way(way);
         scene.desk.capabilities = client.clone();
         scene.begin();
@@ -30,18 +29,8 @@ pub fn with(client: &Value, play: impl Fn(&mut Scene)) {
         scene.takes(1, &words::NEW);
         scene.desk.take();
         play(&mut scene);
-        let lines = scene.desk.to_host.iter();
-        let record = [
-            scene.desk.log.clone(),
-            lines
-                .map(|(channel, line)| format!("{channel} {line}"))
-                .collect(),
-        ];
-        match &first {
-            None => first = Some(record),
-            Some(first) => assert_eq!(first, &record, "way {way} makes a difference"),
-        }
-    }
+        scene.desk.record()
+    });
 }
 
 /// What the editor was told since it was last looked at, each with its session; the session
