@@ -151,7 +151,10 @@ fn given_another_provider_while_a_plan_ends_when_it_begins_anew_then_it_goes_the
         done(scene, 1);
         assert_eq!(scene.answer(prompt).as_deref(), Some("end_turn"));
         assert_eq!(scene.desk.host.started.len(), 2);
-        let url = ("ANTHROPIC_BASE_URL".to_owned(), Some("https://first.example".to_owned()));
+        let url = (
+            "ANTHROPIC_BASE_URL".to_owned(),
+            Some("https://first.example".to_owned()),
+        );
         assert!(scene.desk.host.variables[1].contains(&url));
     });
 }
@@ -166,7 +169,11 @@ fn given_a_load_while_the_fresh_process_starts_then_the_plan_is_carried_out_all_
         scene.says([aborted(of(&[1]))]);
         let session = scene.session.clone();
         stored(scene, &session, "one");
-        let load = asks(scene, "session/load", json!({ "cwd": CWD, "mcpServers": [] }));
+        let load = asks(
+            scene,
+            "session/load",
+            json!({ "cwd": CWD, "mcpServers": [] }),
+        );
         assert_eq!(scene.answer(load), None);
         let settings = scene.desk.host.settings.clone().expect("settings");
         scene.replies("get_settings", &settings);

@@ -60,7 +60,10 @@ impl Session {
             own,
             forked: self.forked.clone(),
         };
-        Session::new(cx, stage, setup, again)
+        let loads = stage != Stage::Anew;
+        let mut heir = Session::new(cx, stage, setup, again);
+        heir.again = loads;
+        heir
     }
 
     /// A load found the session working otherwise, or no more: what is open is cancelled, and
@@ -103,6 +106,10 @@ impl Session {
                 Some(older)
             }
             None => {
+                if self.paused {
+                    // Its end is to be heard.
+                    self.read(cx, true);
+                }
                 self.stage = Stage::Ending(None);
                 self.leave(cx);
                 Some(self.channel)

@@ -24,9 +24,8 @@ impl Claude {
         }
         let route = self.environment.route();
         // One that has not started yet takes the way that there is then.
-        let astray = |it: &Session| {
-            !it.leaves() && it.after.is_none() && it.environment.route() != route
-        };
+        let astray =
+            |it: &Session| !it.leaves() && it.after.is_none() && it.environment.route() != route;
         let others = self.sessions.iter().filter(|(_, it)| astray(it));
         let others: Vec<Channel> = others.map(|(channel, _)| *channel).collect();
         self.astray = !others.is_empty();

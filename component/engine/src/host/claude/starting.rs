@@ -50,12 +50,7 @@ impl Session {
     }
 
     /// Starts the process, unless nobody wants it any more.
-    pub(super) fn launch(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        program: &str,
-        environment: &Environment,
-    ) {
+    pub(super) fn launch(&mut self, cx: &mut Cx<'_, '_>, program: &str, environment: &Environment) {
         self.after = None;
         if self.leaves() {
             return self.gone(cx, &failure::ended());

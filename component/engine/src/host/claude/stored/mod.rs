@@ -38,8 +38,8 @@ use crate::rpc::Ticket;
 
 pub use children::Child;
 pub use edit::Change;
-pub use folder::is_session;
 use edit::Edit;
+pub use folder::is_session;
 use fork::Fork;
 pub use list::read;
 use list::{Listing, Now, Open, To};
@@ -236,10 +236,12 @@ impl Claude {
         let mut sessions = self.sessions.values();
         let open = sessions.find(|it| it.id() == file || it.stored_as() == file);
         let mut jobs = self.stored.jobs.values();
-        let loads = || jobs.find_map(|job| match job {
-            Job::Load(load) => load.of(file),
-            _ => None,
-        });
+        let loads = || {
+            jobs.find_map(|job| match job {
+                Job::Load(load) => load.of(file),
+                _ => None,
+            })
+        };
         open.map(Session::id).or_else(loads)
     }
 
