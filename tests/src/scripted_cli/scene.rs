@@ -53,7 +53,12 @@ impl Scene {
 
     /// A line a call; restored before every call; a byte a call; all that waits in one call.
     pub fn in_way(way: usize) -> Scene {
-        let mut desk = Desk::with_config(ScriptedCli::default(), &config());
+        Scene::configured(way, &config())
+    }
+
+    /// The same of an engine that is configured like this.
+    pub fn configured(way: usize, config: &Value) -> Scene {
+        let mut desk = Desk::with_config(ScriptedCli::default(), config);
         desk.host_speaks = false;
         desk.restoring = way == 1;
         desk.batching = way == 3;

@@ -170,9 +170,13 @@ impl Listener for Sessions {
                 }
             }
             Fact::Raw { method, message } => {
-                if let Some(session) = self.shown_session(session) {
+                let key = session;
+                if let Some(session) = self.shown_session(key) {
                     let id = session.id.clone();
                     self.editor.raw(core, &id, method, message);
+                    if let Some(key) = key {
+                        self.pause_if_slow(key);
+                    }
                 }
             }
             Fact::Options(options) => {

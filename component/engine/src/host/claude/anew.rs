@@ -17,10 +17,11 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::choices::{Answer, Clears};
 use super::control::Purpose;
 use super::options::Panel;
-use super::session::{Again, Session, Stage};
+use super::session::{Session, Stage};
 use super::turns::{How, Settled};
+use super::usage::Meter;
 use super::wire::part;
-use super::{Claude, failure, prompt};
+use super::{Claude, prompt};
 use crate::host::Cx;
 use crate::input::Channel;
 use crate::json::Object;
@@ -65,8 +66,6 @@ pub enum Anew {
     Ending { turn: String, plan: Plan },
     /// It has: a fresh process is to be started.
     Due { turn: String, plan: Plan },
-    /// The process is fresh, and gets this when it is there.
-    Fresh { before: Box<Panel> },
 }
 
 /// A message that the process may not have taken in.
@@ -132,6 +131,7 @@ impl Session {
     pub(super) fn send(&mut self, cx: &mut Cx<'_, '_>, uuid: &str, prompt: bool, line: &Object) {
         if self.stage.is_live() {
             self.write(cx, line);
+            self.said_something();
         }
         self.unread.push(Unread {
             uuid: uuid.to_owned(),
@@ -147,69 +147,41 @@ impl Session {
     }
 
     /// A fresh process for this session, which takes everything over but the conversation.
-    fn renewed(&mut self, cx: &mut Cx<'_, '_>, program: &str, turn: &str, plan: Plan) -> Session {
-        let failure = failure::anew();
-        self.close_calls(cx);
-        self.withdraw_all(cx);
-        self.drop_settings(cx, &failure);
-        for (_, timer) in core::mem::take(&mut self.backstops) {
-            cx.core.disarm(timer);
-        }
-        let again = Again {
-            id: self.id.clone(),
-            resume: false,
-            mode: Some(plan.mode),
-            forked: None,
-            own: Some(cx.core.uuid()),
-            replaces: true,
-        };
-        let environment = self.environment.clone();
-        let setup = self.setup.clone();
-        let mut fresh = Session::start_in(cx, program, &environment, Stage::Anew, setup, again);
-        fresh.key = self.key.take();
-        fresh.again = true;
+    fn renewed(&mut self, cx: &mut Cx<'_, '_>, turn: &str, plan: Plan) -> Session {
+        let mut fresh = self.heir(cx, Stage::Anew, self.setup.clone());
+        fresh.extras = self.extras.clone();
+        fresh.own = Some(cx.core.uuid());
+        fresh.before = Some(plan.mode);
+        fresh.stored = false;
+        fresh.forked = None;
+        fresh.extras.resume_at = None;
+        self.no_goal(cx);
+        self.hand_over(cx, &mut fresh);
         fresh.turns = core::mem::take(&mut self.turns);
-        let prompts = self.unread.iter().filter(|it| it.prompt);
+        let unread = core::mem::take(&mut self.unread);
+        // It begins with nothing in mind, and in nobody's way.
+        fresh.cards.reset(&mut Vec::new());
+        fresh.meter = Meter::default();
+        fresh.after = None;
+        let prompts = unread.iter().filter(|it| it.prompt);
         let prompts: Vec<&str> = prompts.map(|it| it.uuid.as_str()).collect();
         let over = fresh.turns.begin_anew(turn, &prompts);
-        self.finish_overviews(cx);
-        fresh.overviews = core::mem::take(&mut self.overviews);
-        fresh.title = core::mem::take(&mut self.title).unasked();
-        fresh.remembered = core::mem::take(&mut self.remembered);
-        fresh.stored = true;
-        fresh.commands = self.commands.clone();
         let text = format!("Implement the following plan:\n\n{}", plan.text);
         let block = object! { "type": "text", "text": text };
-        let line = prompt::message(&self.id, turn, &[block], None);
+        let line = prompt::message(&fresh.id, turn, &[block], None);
         fresh.send(cx, turn, true, &line);
-        fresh.unread.append(&mut self.unread);
-        fresh.spent = core::mem::take(&mut self.spent);
+        fresh.unread.extend(unread);
         fresh.settle(cx, over, None);
-        if let Some(before) = self.panel.take() {
-            let before = Box::new(before);
-            fresh.anew = Anew::Fresh { before };
-        }
-        // What the old one still says is to nobody.
-        self.id.clear();
-        self.stage = Stage::Ending(None);
-        self.leave(cx);
         fresh
     }
 
-    /// The fresh process is there: it is set as the old one was, and gets what waits.
-    pub(super) fn begin_anew(&mut self, cx: &mut Cx<'_, '_>) {
-        if let Anew::Fresh { before } = core::mem::take(&mut self.anew)
-            && let Some(panel) = &mut self.panel
-        {
-            let changes = panel.as_before(&before);
-            for change in changes {
-                self.request(cx, Purpose::Nothing, &change.request());
-            }
-            self.tell_options(cx);
-        }
-        self.tell_commands(cx);
+    /// What waits is said, now that somebody is there.
+    pub(super) fn say_unread(&mut self, cx: &mut Cx<'_, '_>) {
         for Unread { line, .. } in &self.unread {
             cx.core.host_line(self.channel, line.get().as_bytes());
+        }
+        if !self.unread.is_empty() {
+            self.said_something();
         }
     }
 
@@ -238,12 +210,9 @@ impl Claude {
             let Anew::Due { turn, plan } = core::mem::take(&mut session.anew) else {
                 continue;
             };
-            let key = session.key;
-            let fresh = session.renewed(cx, &self.program, &turn, plan);
-            if let Some(key) = key {
-                self.keys.insert(key, fresh.channel());
-            }
-            self.sessions.insert(fresh.channel(), fresh);
+            let mut fresh = session.renewed(cx, &turn, plan);
+            fresh.launch(cx, &self.program, &self.environment);
+            self.succeed(fresh);
         }
     }
 }

@@ -329,6 +329,15 @@ impl Cards {
         out.push(Told::Plan(Vec::new()));
     }
 
+    /// What was shown so far, for the process that takes the place of this one.
+    pub fn hand_over(&mut self, setting: Setting) -> Cards {
+        Cards {
+            setting,
+            streamed: Vec::new(),
+            ..core::mem::take(self)
+        }
+    }
+
     fn call(&mut self, id: &str) -> Option<&mut Call> {
         self.calls.iter_mut().rev().find(|call| call.id == id)
     }

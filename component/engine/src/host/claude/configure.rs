@@ -43,6 +43,18 @@ struct Open {
     timer: Timer,
 }
 
+impl Configuring {
+    /// Whether a setting is on its way.
+    pub fn is_open(&self) -> bool {
+        self.now.is_some()
+    }
+
+    /// Settings that were not asked for yet go to another process.
+    pub fn hand_over(&mut self, heir: &mut Configuring) {
+        heir.waiting.append(&mut self.waiting);
+    }
+}
+
 /// What a hook says of another model.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -140,7 +152,7 @@ impl Session {
             let switches = cx.listener.can_ask(Means::Switch);
             let panel = self.panel.as_mut().filter(|_| self.stage.is_live());
             let Some(panel) = panel else {
-                let failure = failure::ended();
+                let failure = self.why.clone().unwrap_or_else(failure::ended);
                 cx.answer(Fact::Refused { ticket, failure });
                 continue;
             };
@@ -242,12 +254,20 @@ impl Session {
 
     /// Nobody can be told any more that it was set.
     pub(super) fn drop_settings(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
-        let Configuring { now, waiting } = core::mem::take(&mut self.configuring);
-        let now = now.and_then(|open| {
-            cx.core.disarm(open.timer);
-            open.ticket.map(|(ticket, _)| ticket)
-        });
-        for ticket in now.into_iter().chain(waiting.into_iter().map(|it| it.0)) {
+        self.drop_setting(cx, failure);
+        for (ticket, _) in core::mem::take(&mut self.configuring.waiting) {
+            let failure = failure.clone();
+            cx.answer(Fact::Refused { ticket, failure });
+        }
+    }
+
+    /// The same of the one that is on its way.
+    pub(super) fn drop_setting(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
+        let Some(Open { ticket, timer, .. }) = self.configuring.now.take() else {
+            return;
+        };
+        cx.core.disarm(timer);
+        if let Some((ticket, _)) = ticket {
             let failure = failure.clone();
             cx.answer(Fact::Refused { ticket, failure });
         }

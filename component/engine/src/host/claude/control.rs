@@ -67,12 +67,12 @@ impl Control {
         self.open.remove(id)
     }
 
-    /// Nobody answers with a name any more: who waited.
-    pub fn forget_renames(&mut self) -> Vec<Ticket> {
+    /// Nobody answers with a name any more: who waited, and for which.
+    pub fn take_renames(&mut self) -> Vec<(Ticket, String)> {
         let mut waiting = Vec::new();
         self.open.retain(|_, purpose| match purpose {
-            Purpose::Rename { ticket, .. } => {
-                waiting.push(*ticket);
+            Purpose::Rename { ticket, title } => {
+                waiting.push((*ticket, core::mem::take(title)));
                 false
             }
             _ => true,

@@ -8,7 +8,8 @@ use alloc::format;
 use serde_json::value::RawValue;
 
 use super::extras::Extras;
-use super::session::{Again, Session};
+use super::session::Session;
+use super::starting::Again;
 use super::wire::Frame;
 use super::{Claude, failure};
 use crate::effect::Level;
@@ -27,22 +28,22 @@ impl Claude {
             resumed => (resumed, None),
         };
         if let Some(id) = &resumed
-            && self.sessions.values().any(|it| it.id() == id)
+            && let Some(holder) = self.holder(id)
         {
-            let failure = failure::open_already(id);
+            let failure = failure::open_already(holder);
             return cx.answer(Fact::Refused { ticket, failure });
         }
         for name in &extras.unread {
             let what = "of _meta.claudeCode.options is not understood and was left out";
             cx.core.note(Level::Warn, format!("{name} {what}"));
         }
+        let file = resumed.as_deref().map(|id| self.stored_as(id));
         let again = Again {
             resume: resumed.is_some(),
+            own: file.filter(|file| resumed.as_ref() != Some(file)),
             id: resumed.unwrap_or_else(|| cx.core.uuid()),
             mode: None,
-            own: None,
-            forked,
-            replaces: false,
+            forked: forked.map(|id| self.stored_as(&id)),
         };
         let (program, environment) = (&self.program, &self.environment);
         let mut session = Session::start_again(cx, program, environment, ticket, setup, again);

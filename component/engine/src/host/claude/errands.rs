@@ -85,7 +85,7 @@ impl Claude {
             Errand::Rename { session_id, title } => {
                 let live = self.sessions.values_mut();
                 match live
-                    .filter(|it| it.is_live())
+                    .filter(|it| it.is_live() || it.is_anew())
                     .find(|it| it.id() == session_id)
                 {
                     Some(session) => session.rename(cx, ticket, title),

@@ -101,6 +101,7 @@ impl Session {
             self.measure(cx, &event);
             if event.kind == "message_start" {
                 self.turns.answering();
+                self.said_something();
                 self.own_begins(cx);
             }
         }
@@ -315,6 +316,7 @@ impl Session {
                 self.can.lifecycle = has("msg_lifecycle_v1");
                 self.can.markers = has("request_marker_lists_v1");
                 self.can.unanswered = has("ask_user_question_unanswered_v1");
+                self.goes_on_as(frame.session_id.as_deref().unwrap_or_default());
                 self.settings_in(cx, frame);
                 self.terminal_commands(cx, frame);
             }

@@ -83,6 +83,13 @@ impl Session {
         }
     }
 
+    /// The process that comes has none.
+    pub(super) fn no_goal(&mut self, cx: &mut Cx<'_, '_>) {
+        if core::mem::take(&mut self.more.goals).now.is_some() {
+            self.tell_goal(cx);
+        }
+    }
+
     fn tell_goal(&self, cx: &mut Cx<'_, '_>) {
         if self.setup.client.extras.on {
             let goal = self.more.goals.now.clone();

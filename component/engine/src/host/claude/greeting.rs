@@ -146,7 +146,7 @@ impl Session {
         if self.stage == Stage::Anew {
             self.disarm(cx);
             self.stage = Stage::Live;
-            self.begin_anew(cx);
+            self.take_over(cx);
             self.next_setting(cx);
             return self.ask_context(cx);
         }
@@ -156,7 +156,9 @@ impl Session {
         self.disarm(cx);
         self.stage = Stage::Live;
         // A session of before is told by its load.
-        if !self.again {
+        if self.again {
+            self.take_over(cx);
+        } else {
             self.introduce(cx);
             cx.answer(Fact::Created {
                 ticket,

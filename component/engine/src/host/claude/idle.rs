@@ -16,7 +16,7 @@ impl Session {
         if self.idle.is_none()
             && !self.rested
             && self.stage == Stage::Live
-            && !self.turns.busy()
+            && !self.works()
             && self.meter.worth_compacting()
         {
             let due = Due::Compact(self.channel);
@@ -32,10 +32,15 @@ impl Session {
         }
     }
 
+    /// Whether anything is done, by itself and in the background too.
+    fn works(&self) -> bool {
+        self.turns.busy() || self.turns.active() || self.tasks.running().next().is_some()
+    }
+
     /// Nobody worked for so long.
     pub(super) fn compact(&mut self, cx: &mut Cx<'_, '_>) {
         self.idle = None;
-        if self.stage != Stage::Live || self.turns.busy() {
+        if self.stage != Stage::Live || self.works() {
             return;
         }
         self.rested = true;

@@ -77,7 +77,7 @@ impl Session {
     }
 
     /// Everything that is open comes to nothing.
-    fn abort(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn abort(&mut self, cx: &mut Cx<'_, '_>) {
         self.abort_turns(cx);
         self.drop_overviews(cx, &Outcome::cancelled());
         self.withdraw_all(cx);
@@ -89,6 +89,10 @@ impl Session {
     pub(super) fn leave(&mut self, cx: &mut Cx<'_, '_>) {
         self.disarm(cx);
         self.drop_outputs(cx, false);
+        if self.after.is_some() {
+            // It was not started, and will not be.
+            return;
+        }
         for departure in [HostDeparture::Terminate, HostDeparture::Finish] {
             cx.core.effect(Effect::Host(self.channel, departure));
         }
@@ -142,8 +146,10 @@ impl Session {
 
     /// Waits no longer for the process, or for its pipe.
     fn lost(&mut self, cx: &mut Cx<'_, '_>) {
-        cx.core
-            .effect(Effect::Host(self.channel, HostDeparture::Close));
+        if self.after.is_none() {
+            let close = HostDeparture::Close;
+            cx.core.effect(Effect::Host(self.channel, close));
+        }
         let failure = match self.exit {
             Some(code) => failure::exited(code, &self.said),
             None => failure::ended(),
@@ -159,7 +165,8 @@ impl Session {
                 ticket,
                 failure: failure.clone(),
             }),
-            Stage::Live | Stage::Anew => {
+            stage @ (Stage::Live | Stage::Anew) => {
+                self.why = Some(failure.clone()).filter(|_| stage == Stage::Anew);
                 self.fail(cx, failure);
                 // The editor still owns the session: its prompts are answered with an error.
                 self.stage = Stage::Gone;
@@ -174,6 +181,8 @@ impl Session {
     fn fail(&mut self, cx: &mut Cx<'_, '_>, failure: &Failure) {
         self.tasks_lost(cx);
         self.drop_outputs(cx, true);
+        self.compaction_stopped(cx);
+        self.close_calls(cx);
         let open: Vec<String> = self.turns.unsettled().map(ToOwned::to_owned).collect();
         self.turns = Turns::default();
         let failed = Outcome::Broken {

@@ -1,14 +1,14 @@
 //! Claude Code: one `claude` process a session, stream-json on its stdin and stdout.
 //!
 //! This file routes; each concern has a file: the process and its end (`session`,
-//! `spawn`, `leaving`),
+//! `starting`, `spawn`, `leaving`),
 //! what it says (`frames`, `wire`), our requests to it and its requests to us (`control`),
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
 //! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
-//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`); beside the
-//! sessions, who is signed in and where models come from (`errands`, `account`, `route`,
-//! `side`, `restart`).
+//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`); one process in
+//! the place of another (`replace`, for `anew`, `restart` and loads); beside the sessions, who is
+//! signed in and where models come from (`errands`, `account`, `route`, `side`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
@@ -47,6 +47,7 @@ mod prompt;
 mod questions;
 mod recommended;
 mod records;
+mod replace;
 mod reports;
 mod restart;
 mod route;
@@ -55,6 +56,7 @@ mod settings;
 mod side;
 mod spawn;
 mod standing;
+mod starting;
 mod steering;
 mod stored;
 mod tasking;
@@ -80,7 +82,6 @@ use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey, SignIn};
 use crate::input::{Channel, FileArrival, Handle, HostArrival};
 
 use environment::Environment;
-use restart::Restart;
 use session::Session;
 use side::Side;
 use stored::Stored;
@@ -141,8 +142,6 @@ pub struct Claude {
     stored: Stored,
     /// Processes beside the sessions.
     sides: BTreeMap<Channel, Side>,
-    /// Sessions whose processes are being replaced.
-    restarts: BTreeMap<SessionKey, Restart>,
     /// Whether a session may go another way to the models than it should.
     astray: bool,
     ending: bool,
@@ -159,7 +158,6 @@ impl Claude {
             sessions: BTreeMap::new(),
             keys: BTreeMap::new(),
             sides: BTreeMap::new(),
-            restarts: BTreeMap::new(),
             astray: false,
             ending: false,
         }
@@ -172,9 +170,6 @@ impl Claude {
 
     /// A command of the sessions.
     pub fn command(&mut self, cx: &mut Cx<'_, '_>, command: Command) {
-        let Some(command) = self.hold(cx, command) else {
-            return;
-        };
         match command {
             Command::Create { ticket, setup } => {
                 self.create(cx, ticket, setup);
@@ -394,20 +389,12 @@ impl Claude {
         }
     }
 
-    /// Forgets sessions whose process is gone and whose answers are given.
+    /// What became due: fresh processes, ends, loads.
     fn sweep(&mut self, cx: &mut Cx<'_, '_>) {
         self.renew(cx);
-        let gone: Vec<Channel> = self
-            .sessions
-            .iter()
-            .filter(|(_, session)| session.over())
-            .map(|(channel, _)| *channel)
-            .collect();
-        for channel in gone {
-            self.sessions.remove(&channel);
-            self.keys.retain(|_, it| *it != channel);
-        }
+        self.note_moved();
+        self.bury(cx);
         self.settle_loads(cx);
-        self.settle_restarts(cx);
+        self.restart(cx);
     }
 }

@@ -43,6 +43,13 @@ pub struct Beyond {
     skills: bool,
 }
 
+impl Beyond {
+    /// Another process has to be asked which skills there are.
+    pub fn ask_again(&mut self) {
+        self.skills = false;
+    }
+}
+
 impl Session {
     /// `prompt_suggestion`.
     pub(super) fn suggested(&self, cx: &mut Cx<'_, '_>, line: &[u8]) {

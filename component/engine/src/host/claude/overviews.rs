@@ -110,6 +110,11 @@ impl Overviews {
         self.0.insert(turn.to_owned(), report);
     }
 
+    /// Whether a report is being made.
+    pub fn is_making(&self) -> bool {
+        self.0.values().any(|report| report.making.is_some())
+    }
+
     /// The program says something in this turn. Whether it is kept.
     pub fn keep(&mut self, turn: &str, id: &str, text: &str) -> bool {
         let Some(report) = self.0.get_mut(turn) else {
@@ -321,8 +326,14 @@ impl Session {
             cx.core.disarm(making.timer);
             self.show_text(cx, &id, &text.unwrap_or(words));
             let outcome = making.outcome;
-            self.ended(cx, turn, outcome, None);
+            self.overview_over(cx, turn, outcome);
         }
+    }
+
+    fn overview_over(&mut self, cx: &mut Cx<'_, '_>, turn: &str, outcome: Outcome) {
+        self.read_in(turn);
+        self.remembered.ended(cx.core.now.wall);
+        self.ended(cx, turn, outcome, None);
     }
 
     /// The process goes: what is being made comes to the program's own words.
@@ -343,7 +354,7 @@ impl Session {
             if let Some(making) = report.making {
                 cx.core.disarm(making.timer);
                 let outcome = outcome.clone();
-                self.ended(cx, &turn, outcome, None);
+                self.overview_over(cx, &turn, outcome);
             }
         }
     }

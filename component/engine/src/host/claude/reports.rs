@@ -40,6 +40,13 @@ struct Waiting {
     timer: Timer,
 }
 
+impl Reports {
+    /// Whether a prompt waits for its report.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+}
+
 impl Session {
     /// The editor wants to know which files this prompt changes.
     pub(super) fn wants_files(&mut self, turn: &str, request: Option<&String>) {

@@ -3,7 +3,6 @@
 //! Invariants: a prompt that was taken is settled whatever becomes of the process; a process
 //! that does not end when asked is killed.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -25,20 +24,20 @@ use super::options::Panel;
 use super::output::Outputs;
 use super::overviews::Overviews;
 use super::permissions::Permissions;
-use super::spawn::{self, Start};
 use super::standing::Remembered;
+use super::starting::Again;
 use super::stored::Child;
 use super::tasks::Tasks;
 use super::text::Texts;
 use super::titles::Title;
 use super::turns::{How, Settled, Turns};
 use super::usage::Meter;
-use super::{Due, failure, modes, prompt};
+use super::{failure, prompt};
 use crate::admission::Content;
-use crate::effect::{Effect, HostDeparture, Level, Target};
+use crate::effect::{Effect, HostDeparture, Level};
 use crate::host::aside::Subagents;
-use crate::host::dialog::{Means, Reply};
-use crate::host::{Cx, Ending, Fact, Heard, Outcome, SessionKey, Setup, Spent};
+use crate::host::dialog::Reply;
+use crate::host::{Cx, Ending, Fact, Failure, Heard, Outcome, SessionKey, Setup, Spent};
 use crate::input::{Channel, HostArrival, Timer};
 use crate::json::Object;
 use crate::limits;
@@ -54,10 +53,12 @@ pub struct Session {
     pub(super) own: Option<String>,
     pub(super) key: Option<SessionKey>,
     pub(super) cwd: String,
-    program: String,
+    pub(super) program: String,
     pub(super) channel: Channel,
     lines: Lines,
     pub(super) stage: Stage,
+    /// The process in whose place it starts, when that is gone.
+    pub(super) after: Option<Channel>,
     /// Whether a fresh process is to take its place.
     pub(super) anew: Anew,
     /// What it may not have taken in.
@@ -66,6 +67,10 @@ pub struct Session {
     pub(super) greeting: Option<Box<RawValue>>,
     /// What can be set; known when the session is live.
     pub(super) panel: Option<Panel>,
+    /// What was set in the process in whose place it starts.
+    pub(super) panel_before: Option<Box<Panel>>,
+    /// Names of the user's that wait until it is there.
+    pub(super) renames: Vec<(Ticket, String)>,
     pub(super) configuring: Configuring,
     pub(super) commands: Commands,
     pub(super) environment: Environment,
@@ -73,6 +78,8 @@ pub struct Session {
     /// The end of what it said on stderr.
     pub(super) said: String,
     pub(super) exit: Option<Option<i32>>,
+    /// Why it could not take the place of another one.
+    pub(super) why: Option<Failure>,
     /// Its output is left with it, because the editor is slow.
     pub(super) paused: bool,
     pub(super) control: Control,
@@ -113,8 +120,10 @@ pub struct Session {
     pub(super) more: Beyond,
     /// For an index of sessions.
     pub(super) remembered: Remembered,
-    /// Something was said in it before.
+    /// Something was said in it, under the id that the program has for it.
     pub(super) stored: bool,
+    /// The session that it goes on from as another one, until something is said.
+    pub(super) forked: Option<String>,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -145,23 +154,6 @@ impl Stage {
     }
 }
 
-/// A session that is taken up again.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Again {
-    /// Its id.
-    pub id: String,
-    /// Whether something was said in it.
-    pub resume: bool,
-    /// How permissions were asked for.
-    pub mode: Option<String>,
-    /// The id under which the program knows it, if another one.
-    pub own: Option<String>,
-    /// It goes on from another one, which stays as it is.
-    pub forked: Option<String>,
-    /// It takes the place of a process that was told already where to go on from.
-    pub replaces: bool,
-}
-
 /// What this version of the program does.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Abilities {
@@ -174,79 +166,38 @@ pub struct Abilities {
 }
 
 impl Session {
-    /// Starts a process for a session that has an id.
-    pub fn start_again(
-        cx: &mut Cx<'_, '_>,
-        program: &str,
-        environment: &Environment,
-        ticket: Ticket,
-        setup: Setup,
-        again: Again,
-    ) -> Session {
-        let stage = Stage::Starting(ticket);
-        Session::start_in(cx, program, environment, stage, setup, again)
-    }
-
-    /// Starts a process at this stage.
-    pub(super) fn start_in(
-        cx: &mut Cx<'_, '_>,
-        program: &str,
-        environment: &Environment,
-        stage: Stage,
-        setup: Setup,
-        again: Again,
-    ) -> Session {
+    /// A session whose process is not started yet.
+    pub(super) fn new(cx: &mut Cx<'_, '_>, stage: Stage, setup: Setup, again: Again) -> Session {
         let Again {
             id,
             resume,
             mode,
             own,
             forked,
-            replaces,
         } = again;
-        let mut extras = Extras::of(&setup);
-        if replaces {
-            extras.resume_at = None;
-        }
-        let environment = match extras.no_bypass {
-            true => environment.clone().without_bypass(),
-            false => environment.clone(),
-        };
-        let channel = cx.core.channel();
-        let start = Start {
-            program,
-            session_id: own.as_deref().unwrap_or(&id),
-            setup: &setup,
-            resume,
-            // Settings may say otherwise; they are known when it runs.
-            mode: mode.as_deref().unwrap_or(modes::AUTO),
-            asks: cx.listener.can_ask(Means::Form),
-            extras: &extras,
-            forked: forked.as_deref(),
-        };
-        let command = spawn::command(&start, &environment);
-        let open = HostDeparture::Open(Target::Process(command));
-        cx.core.effect(Effect::Host(channel, open));
-        let timer = cx.arm(Due::Greeting(channel), limits::CLAUDE_GREETING_MS);
         Session {
             id,
             own,
             key: None,
             cwd: setup.cwd.clone(),
-            program: program.to_owned(),
-            channel,
+            program: String::new(),
+            channel: cx.core.channel(),
             lines: Lines::default(),
             stage,
+            after: None,
             anew: Anew::No,
             unread: Vec::new(),
             greeting: None,
             panel: None,
+            panel_before: None,
+            renames: Vec::new(),
             configuring: Configuring::default(),
             commands: Commands::default(),
-            environment,
-            timer: Some(timer),
+            environment: Environment::default(),
+            timer: None,
             said: String::new(),
             exit: None,
+            why: None,
             paused: false,
             control: Control::default(),
             can: Abilities::default(),
@@ -269,10 +220,11 @@ impl Session {
             dispatched: BTreeSet::new(),
             idle: None,
             rested: false,
-            extras,
+            extras: Extras::of(&setup),
             setup,
             remembered: Remembered::default(),
             stored: resume,
+            forked,
             more: Beyond::default(),
             again: true,
             before: mode,
@@ -299,14 +251,9 @@ impl Session {
         self.stage == Stage::Live
     }
 
-    /// Whether no prompt is open.
-    pub fn is_idle(&self) -> bool {
-        self.is_live() && self.turns.unsettled().next().is_none()
-    }
-
-    /// Whether something was said in it, so that it is stored.
-    pub fn is_stored(&self) -> bool {
-        self.stored
+    /// Whether it takes prompts, and starts in the place of another process.
+    pub fn is_anew(&self) -> bool {
+        self.stage == Stage::Anew
     }
 
     /// Where it works, and with what.
@@ -319,14 +266,15 @@ impl Session {
         !matches!(self.stage, Stage::Starting(_) | Stage::Anew | Stage::Live)
     }
 
-    /// Whether it takes prompts, and works there and with these already.
+    /// Whether it takes prompts, or will, and works there and with these already.
     pub fn serves(&self, setup: &Setup) -> bool {
         let servers = |setup: &Setup| {
             let mut servers = setup.servers.clone();
             servers.sort_by(|a, b| a.name.cmp(&b.name));
             servers
         };
-        self.is_live()
+        !self.leaves()
+            && !self.is_starting()
             && self.setup.cwd == setup.cwd
             && self.setup.folders == setup.folders
             && self.setup.custom == setup.custom
@@ -361,6 +309,11 @@ impl Session {
         self.tell_again(cx);
     }
 
+    /// Whether another process has its place.
+    fn is_replaced(&self) -> bool {
+        self.key.is_none() && matches!(self.stage, Stage::Ending(_))
+    }
+
     /// Whether nothing is left to do.
     pub fn over(&self) -> bool {
         self.stage == Stage::Over
@@ -393,6 +346,8 @@ impl Session {
                 let failure = failure::refused(&self.program, &self.cwd, &refusal);
                 self.gone(cx, &failure);
             }
+            // What it says after it was replaced is to nobody.
+            HostArrival::Bytes(_) if self.is_replaced() => {}
             HostArrival::Bytes(bytes) => self.bytes(cx, &bytes),
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
@@ -449,7 +404,6 @@ impl Session {
             (Stage::Live | Stage::Anew, Ok(blocks)) => {
                 let line = prompt::message(&self.id, &turn_id, &blocks, None);
                 self.send(cx, &turn_id, true, &line);
-                self.stored = true;
                 self.turns.prompt(&turn_id);
                 self.tasks.noted = None;
                 self.wakes(cx);
@@ -463,7 +417,7 @@ impl Session {
                 return;
             }
             (Stage::Live | Stage::Anew, Err(what)) => failure::unreadable(&what),
-            _ => failure::ended(),
+            _ => self.why.clone().unwrap_or_else(failure::ended),
         };
         self.ended(cx, &turn_id, Outcome::Broken { failure }, None);
     }
@@ -473,6 +427,7 @@ impl Session {
         if self.stage == Stage::Anew {
             // The process has got nothing yet.
             self.abort_turns(cx);
+            self.drop_overviews(cx, &Outcome::cancelled());
         }
         if self.stage != Stage::Live {
             return;
@@ -557,8 +512,11 @@ impl Session {
     /// Reads on, or leaves bytes with the process while the editor is slow (rule R7).
     pub fn read(&mut self, cx: &mut Cx<'_, '_>, on: bool) {
         self.paused = !on;
-        cx.core
-            .effect(Effect::Host(self.channel, HostDeparture::Read(on)));
+        // One that takes another's place has to greet first.
+        if self.stage != Stage::Anew && self.after.is_none() {
+            let read = HostDeparture::Read(on);
+            cx.core.effect(Effect::Host(self.channel, read));
+        }
     }
 
     pub(super) fn disarm(&mut self, cx: &mut Cx<'_, '_>) {

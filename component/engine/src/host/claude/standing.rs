@@ -67,6 +67,9 @@ impl Session {
 
     /// The user names it (`_session/rename`).
     pub fn rename(&mut self, cx: &mut Cx<'_, '_>, ticket: Ticket, title: String) {
+        if !self.is_live() {
+            return self.renames.push((ticket, title));
+        }
         let request = object! { "subtype": "rename_session", "title": title };
         self.request(cx, Purpose::Rename { ticket, title }, &request);
     }
@@ -89,7 +92,8 @@ impl Session {
 
     /// Nobody answers these any more.
     pub(super) fn drop_renames(&mut self, cx: &mut Cx<'_, '_>) {
-        for ticket in self.control.forget_renames() {
+        let waiting = core::mem::take(&mut self.renames);
+        for (ticket, _) in waiting.into_iter().chain(self.control.take_renames()) {
             let failure = failure::ended();
             cx.answer(Fact::Refused { ticket, failure });
         }

@@ -343,11 +343,18 @@ impl Session {
 
     /// The process is gone: nothing more comes of anything.
     pub(super) fn tasks_lost(&mut self, cx: &mut Cx<'_, '_>) {
+        self.end_tasks(cx);
+        self.tasks.clear();
+    }
+
+    /// Everything that it worked at ends with it, and can be taken up again by another one.
+    pub(super) fn end_tasks(&mut self, cx: &mut Cx<'_, '_>) {
         self.own_ends(cx, Over::Failed);
+        self.tasks.noted = None;
         for id in self.tasks.take_running() {
             self.task_ended(cx, &id, Over::Failed, None);
+            self.tasks.over(&id);
         }
-        self.tasks.clear();
     }
 
     /// The conversation began anew.

@@ -71,7 +71,20 @@ impl Session {
         });
         if matches!(self.title, Title::Wanted { .. }) && !local {
             let most = limits::CLAUDE_TITLE_CONTEXT as usize;
-            self.ask_title(cx, words.chars().take(most).collect());
+            let words = words.chars().take(most).collect();
+            match self.is_live() {
+                true => self.ask_title(cx, words),
+                // Asked when somebody is there.
+                false => self.title = Title::Ours { words },
+            }
+        }
+    }
+
+    /// Another process is there: it is asked what the one before it did not say.
+    pub(super) fn title_again(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Title::Ours { words } = &mut self.title {
+            let words = core::mem::take(words);
+            self.ask_title(cx, words);
         }
     }
 

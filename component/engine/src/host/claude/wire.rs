@@ -58,6 +58,9 @@ pub struct Frame<'a> {
     /// Likewise, one.
     #[serde(borrow)]
     pub user_message_uuid: Text<'a>,
+    /// Under which id the program stores the session.
+    #[serde(borrow)]
+    pub session_id: Text<'a>,
     /// `control_request`, `control_cancel_request`.
     #[serde(borrow)]
     pub request_id: Text<'a>,

@@ -23,11 +23,18 @@ impl Panel {
         self.options() != before
     }
 
+    /// Whether the model of before is there, where it is one that is offered at all.
+    fn has_still(&self, before: &Panel) -> bool {
+        let known = |panel: &Panel| panel.models.find(&before.model).is_some();
+        known(self) || !known(before)
+    }
+
     /// What a fresh process has to be told so that all but the mode is as before.
     pub fn as_before(&mut self, before: &Panel) -> Vec<Change> {
         let chosen = |id: &str| Some(id.to_owned()).filter(|id| id != DEFAULT);
         let changes = [
-            (self.model != before.model).then(|| Change::Model(before.model.clone())),
+            (self.model != before.model && self.has_still(before))
+                .then(|| Change::Model(before.model.clone())),
             (self.effort != before.effort).then(|| Change::Effort(chosen(&before.effort))),
             (self.fast != before.fast).then_some(Change::Fast(before.fast)),
             (before.ultracode.filter(|on| self.ultracode != Some(*on))).map(Change::Ultracode),

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::super::Claude;
 use super::super::failure;
 use super::super::modes::BYPASS;
-use super::super::session::{Again, Session};
+use super::super::session::Session;
+use super::super::starting::Again;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::point::Search;
@@ -40,6 +41,8 @@ pub struct Fork {
     ticket: Ticket,
     projects: String,
     source: String,
+    /// The id of the file in which it goes on.
+    file: String,
     setup: Setup,
     point: Option<ForkPoint>,
     /// How permissions are asked for in the source, if it is open here.
@@ -94,7 +97,7 @@ impl Fork {
         projects: String,
         ticket: Ticket,
         (source, setup, point): (String, Setup, Option<ForkPoint>),
-        mode: Option<String>,
+        (file, mode): (String, Option<String>),
     ) -> Option<Fork> {
         if !folder::is_session(&source) {
             let failure = failure::unknown(&source);
@@ -107,6 +110,7 @@ impl Fork {
             ticket,
             projects,
             source,
+            file,
             setup,
             point,
             mode,
@@ -285,7 +289,7 @@ impl Claude {
                     }
                 };
                 let project = format!("{}/{}", fork.projects, folder::name(&cwd));
-                let file = folder::file(&project, &fork.source);
+                let file = folder::file(&project, &fork.file);
                 let open = FileDeparture::Open(Root::HostState, file);
                 cx.core.file(owner.clone(), open);
                 fork.step = Step::File(project);
@@ -385,7 +389,6 @@ impl Claude {
             mode: mode.filter(|mode| mode != BYPASS),
             own: None,
             forked: None,
-            replaces: false,
         };
         let (program, environment) = (&self.program, &self.environment);
         let mut session =

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::super::failure;
 use super::folder;
 use super::glance::Glance;
+use super::moved::Moved;
 use crate::effect::{FileDeparture, Level};
 use crate::host::{Cx, Fact, Failure, IndexQuery, IndexRow, ListItem, ListPage, Standing};
 use crate::input::{FileArrival, FileFacts, FileKind, FileRefusal, Handle, Root};
@@ -23,8 +24,13 @@ use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
 use crate::stamp;
 
-/// What a session does that is open here, by its id.
-pub type Standings<'a> = &'a dyn Fn(&str) -> Option<Standing>;
+/// What is known of sessions besides their files.
+pub struct Open<'a> {
+    /// Which files are whose.
+    pub moved: &'a Moved,
+    /// What a session does that is open here, by its id.
+    pub standing: &'a dyn Fn(&str) -> Option<Standing>,
+}
 
 /// Who wants the sessions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -134,7 +140,7 @@ impl Listing {
         owner: FileOwner,
         handle: Handle,
         arrival: Option<FileArrival>,
-        standings: Standings<'_>,
+        open: &Open<'_>,
     ) -> Now {
         match (core::mem::replace(&mut self.step, Step::Folder), arrival) {
             (Step::Folder, arrival) => {
@@ -161,7 +167,7 @@ impl Listing {
             }
             (Step::Projects, _) => self.refuse(cx, failure::unforeseen()),
             (Step::Files(project), Some(FileArrival::Entries(entries))) => {
-                self.found(&project, &entries);
+                self.found(&project, &entries, open.moved);
                 self.next_folder(cx, owner)
             }
             (Step::Files(project), arrival) => {
@@ -184,7 +190,7 @@ impl Listing {
                 let whole = size <= limits::FILE_READ;
                 glance.head(&data, whole);
                 if whole {
-                    return self.seen(cx, owner, handle, at, &glance, standings);
+                    return self.seen(cx, owner, handle, at, &glance, open);
                 }
                 let from = size - limits::FILE_READ;
                 read(cx, owner, handle, from, limits::FILE_READ);
@@ -193,7 +199,7 @@ impl Listing {
             }
             (Step::Tail(at, mut glance), Some(FileArrival::Data(_, data))) => {
                 glance.tail(&data);
-                self.seen(cx, owner, handle, at, &glance, standings)
+                self.seen(cx, owner, handle, at, &glance, open)
             }
             (Step::Opening(at) | Step::Head(at, _) | Step::Tail(at, ..), _) => {
                 cx.core.file_close(handle);
@@ -212,14 +218,15 @@ impl Listing {
     }
 
     /// The sessions of a project that are wanted.
-    fn found(&mut self, project: &str, entries: &[(String, FileFacts)]) {
+    fn found(&mut self, project: &str, entries: &[(String, FileFacts)], moved: &Moved) {
         let names = entries.iter().map(|(name, _)| name.as_str());
         let archive: BTreeSet<&str> = names.filter_map(folder::of_archived).collect();
         for (name, facts) in entries {
-            let Some(id) = folder::session(name).filter(|_| facts.kind == FileKind::File) else {
+            let file = folder::session(name).filter(|_| facts.kind == FileKind::File);
+            let Some((file, id)) = file.and_then(|file| Some((file, moved.session(file)?))) else {
                 continue;
             };
-            let archived = archive.contains(id);
+            let archived = archive.contains(file);
             let wanted = self.query.as_ref().is_none_or(|query| {
                 let named = query
                     .ids
@@ -229,7 +236,7 @@ impl Listing {
             });
             if wanted {
                 self.files.push(Found {
-                    path: folder::file(project, id),
+                    path: folder::file(project, file),
                     id: id.into(),
                     modified: facts.modified,
                     archived,
@@ -279,7 +286,7 @@ impl Listing {
         handle: Handle,
         at: u64,
         glance: &Glance,
-        standings: Standings<'_>,
+        open: &Open<'_>,
     ) -> Now {
         cx.core.file_close(handle);
         let index = usize::try_from(at).unwrap_or(usize::MAX);
@@ -298,7 +305,7 @@ impl Listing {
                                 last_prompt_at: glance.prompted_at.clone(),
                                 model: glance.model.clone(),
                                 forked_from: glance.forked_from.clone(),
-                                standing: standings(&found.id),
+                                standing: (open.standing)(&found.id),
                             }),
                         });
                     }

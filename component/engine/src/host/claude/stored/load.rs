@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::cards::Setting;
 use super::super::modes::BYPASS;
-use super::super::session::{Again, Session};
+use super::super::session::Session;
+use super::super::starting::Again;
 use super::super::{Claude, failure};
 use super::children::Children;
 use super::glance::Glance;
@@ -37,6 +38,8 @@ pub struct Load {
     ticket: Ticket,
     key: SessionKey,
     id: String,
+    /// The id of the file in which it goes on.
+    file: String,
     setup: Setup,
     replay: bool,
     projects: String,
@@ -54,12 +57,6 @@ enum Step {
     File { project: String },
     /// How it was set: the end of its file, of so many bytes, says.
     End { project: String, size: u64 },
-    /// A process of the session that works otherwise, or no more, leaves first.
-    Leaving {
-        old: Channel,
-        stored: bool,
-        mode: Option<String>,
-    },
     /// The process starts, or is there already (`live`); the history is shown.
     Running { channel: Channel, live: bool },
 }
@@ -88,6 +85,11 @@ impl Load {
         }
     }
 
+    /// The session, if this is its file.
+    pub fn of(&self, file: &str) -> Option<&str> {
+        (self.file == file || self.id == file).then_some(&self.id)
+    }
+
     fn close(&mut self, cx: &mut Cx<'_, '_>) {
         if let Some(reading) = &mut self.reading {
             reading.close(cx);
@@ -113,6 +115,12 @@ impl Claude {
             let failure = failure::unknown(&id);
             return cx.answer(Fact::Refused { ticket, failure });
         }
+        let file = self.stored_as(&id);
+        let holder = self.holder(&id).filter(|it| *it != id);
+        if let Some(holder) = holder {
+            let failure = failure::open_already(holder);
+            return cx.answer(Fact::Refused { ticket, failure });
+        }
         let job = self.stored.id();
         let stat = FileDeparture::Stat(Root::Linked, setup.cwd.clone());
         cx.core.file(FileOwner::Claude(job), stat);
@@ -120,6 +128,7 @@ impl Claude {
             ticket,
             key,
             id,
+            file,
             setup,
             replay,
             projects,
@@ -161,7 +170,7 @@ impl Claude {
                     }
                 };
                 let project = format!("{}/{}", load.projects, folder::name(&cwd));
-                let file = folder::file(&project, &load.id);
+                let file = folder::file(&project, &load.file);
                 cx.core
                     .file(owner, FileDeparture::Open(Root::HostState, file));
                 load.step = Step::File { project };
@@ -226,7 +235,7 @@ impl Claude {
                 };
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
-                let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
+                let reading = Replay::new(load.key, owner, &project, &load.file, file, telling);
                 load.reading = Some(reading.into());
             }
             Some((handle, ..)) => cx.core.file_close(handle),
@@ -242,11 +251,18 @@ impl Claude {
                 let live = true;
                 load.step = Step::Running { channel, live };
             }
-            (Some(session), Some(old)) => {
-                let mode = session.mode().filter(|mode| *mode != BYPASS);
-                let mode = mode.map(String::from).or(found.mode);
-                session.close(cx, None);
-                load.step = Step::Leaving { old, stored, mode };
+            (Some(session), _) => {
+                let mut heir = session.otherwise(cx, load.ticket, &load.setup, stored);
+                heir.before = heir.before.take().or(found.mode);
+                let channel = heir.channel();
+                self.succeed(heir);
+                if let Some(reading) = &mut load.reading {
+                    reading.go_on(cx);
+                }
+                load.step = Step::Running {
+                    channel,
+                    live: false,
+                };
             }
             _ => self.start_load(cx, &mut load, stored, found.mode),
         }
@@ -265,9 +281,8 @@ impl Claude {
             id: load.id.clone(),
             resume,
             mode,
-            own: None,
+            own: Some(load.file.clone()).filter(|file| *file != load.id),
             forked: None,
-            replaces: false,
         };
         let setup = load.setup.clone();
         let program = &self.program;
@@ -290,7 +305,7 @@ impl Claude {
     pub(in super::super) fn settle_loads(&mut self, cx: &mut Cx<'_, '_>) {
         let waits = |job: &Job| {
             matches!(job, Job::Load(Load { step, .. })
-                if matches!(step, Step::Leaving { .. } | Step::Running { .. }))
+                if matches!(step, Step::Running { .. }))
         };
         let jobs = self.stored.jobs.iter().filter(|(_, job)| waits(job));
         for job in jobs.map(|(job, _)| *job).collect::<Vec<_>>() {
@@ -302,15 +317,12 @@ impl Claude {
 
     fn settle_load(&mut self, cx: &mut Cx<'_, '_>, job: u64, mut load: Load) {
         match &mut load.step {
-            Step::Leaving { old, stored, mode } if !self.sessions.contains_key(old) => {
-                let (stored, mode) = (*stored, mode.take());
-                self.start_load(cx, &mut load, stored, mode);
-            }
-            Step::Leaving { .. } => {}
             Step::Running { channel, live } => {
-                let Some(session) = self.sessions.get_mut(channel).filter(|it| !it.leaves()) else {
+                let session = self.sessions.get_mut(channel);
+                let why = session.as_ref().and_then(|it| it.why.clone());
+                let Some(session) = session.filter(|it| !it.leaves()) else {
                     // Where the process failed, it has told why.
-                    let _over = load.refuse(cx, failure::ended());
+                    let _over = load.refuse(cx, why.unwrap_or_else(failure::ended));
                     return;
                 };
                 let told = load.reading.as_ref().is_none_or(|it| it.over());
@@ -370,10 +382,6 @@ impl Claude {
                 }
                 _ => {}
             },
-            // The editor's session needs its process all the same.
-            Step::Leaving { .. } if load.owned => {
-                self.stored.jobs.insert(job, Job::Load(load));
-            }
             _ => {}
         }
     }

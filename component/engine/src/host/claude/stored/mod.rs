@@ -11,6 +11,7 @@ mod fork;
 mod glance;
 mod list;
 mod load;
+mod moved;
 mod point;
 mod remove;
 mod replay;
@@ -27,6 +28,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
+use super::session::Session;
 use super::{Claude, failure};
 use crate::host::{Cx, Fact, ForkPoint, IndexQuery, Setup};
 use crate::input::{FileArrival, Handle};
@@ -36,10 +38,12 @@ use crate::rpc::Ticket;
 pub use children::Child;
 pub use edit::Change;
 use edit::Edit;
+pub use folder::is_session;
 use fork::Fork;
 pub use list::read;
-use list::{Listing, Now, To};
+use list::{Listing, Now, Open, To};
 use load::Load;
+use moved::Moved;
 use remove::Removal;
 use watch::Watch;
 
@@ -50,6 +54,8 @@ pub struct Stored {
     projects: Option<String>,
     next: u64,
     jobs: BTreeMap<u64, Job>,
+    /// Sessions that go on under another id.
+    moved: Moved,
     /// Indexes that are watched.
     watches: BTreeMap<String, Watch>,
 }
@@ -117,7 +123,8 @@ impl Claude {
         let owner = FileOwner::Claude(id);
         let live = self.sessions.values().find(|it| it.id() == what.0);
         let mode = live.and_then(|it| it.mode()).map(String::from);
-        if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, mode) {
+        let file = self.stored_as(&what.0);
+        if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, (file, mode)) {
             self.stored.jobs.insert(id, Job::Fork(fork));
         }
     }
@@ -129,6 +136,7 @@ impl Claude {
         };
         let id = self.stored.id();
         let owner = FileOwner::Claude(id);
+        let what = (self.stored_as(&what.0), what.1);
         if let Some(edit) = Edit::begin(cx, owner, projects, ticket, what) {
             self.stored.jobs.insert(id, Job::Edit(edit));
         }
@@ -141,7 +149,8 @@ impl Claude {
         };
         let id = self.stored.id();
         let owner = FileOwner::Claude(id);
-        if let Some(removal) = Removal::begin(cx, owner, projects, ticket, session_id) {
+        let files = self.stored.moved.files(&session_id);
+        if let Some(removal) = Removal::begin(cx, owner, projects, ticket, files) {
             self.stored.jobs.insert(id, Job::Remove(removal));
         }
     }
@@ -156,9 +165,12 @@ impl Claude {
     ) {
         let owner = FileOwner::Claude(id);
         let sessions = &self.sessions;
-        let standings = |id: &str| sessions.values().find(|it| it.id() == id)?.standing();
+        let open = Open {
+            moved: &self.stored.moved,
+            standing: &|id: &str| sessions.values().find(|it| it.id() == id)?.standing(),
+        };
         let now = match self.stored.jobs.get_mut(&id) {
-            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival, &standings),
+            Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival, &open),
             Some(Job::Look(watch)) => {
                 let watch = watch.clone();
                 self.looked(cx, &watch, arrival)
@@ -175,8 +187,11 @@ impl Claude {
                 Now::Waits
             }
         };
-        if matches!(now, Now::Over) {
-            self.stored.jobs.remove(&id);
+        if matches!(now, Now::Over)
+            && let Some(Job::Remove(removal)) = self.stored.jobs.remove(&id)
+            && let Some(session) = removal.removed()
+        {
+            self.stored.moved.forget(session);
         }
         self.sweep(cx);
     }
@@ -193,6 +208,35 @@ impl Claude {
                 Job::Fork(fork) => fork.refuse(cx, FileOwner::Claude(id), failure::closing()),
             };
         }
+    }
+
+    /// The id of the file in which a session goes on.
+    pub(super) fn stored_as(&self, id: &str) -> String {
+        let open = self.sessions.values().find(|it| it.id() == id);
+        let file = open.map_or_else(|| self.stored.moved.file(id), |it| it.stored_as());
+        file.into()
+    }
+
+    /// Conversations go on under another id, or begin.
+    pub(super) fn note_moved(&mut self) {
+        for session in self.sessions.values().filter(|it| it.is_moved()) {
+            let (id, file) = (session.id(), session.stored_as());
+            self.stored.moved.goes_on(id, file);
+        }
+    }
+
+    /// The session that has this file, or is about to, if one is open here.
+    pub(super) fn holder(&self, file: &str) -> Option<&str> {
+        let mut sessions = self.sessions.values();
+        let open = sessions.find(|it| it.id() == file || it.stored_as() == file);
+        let mut jobs = self.stored.jobs.values();
+        let loads = || {
+            jobs.find_map(|job| match job {
+                Job::Load(load) => load.of(file),
+                _ => None,
+            })
+        };
+        open.map(Session::id).or_else(loads)
     }
 
     fn projects(&self, cx: &mut Cx<'_, '_>, ticket: Ticket) -> Option<String> {

@@ -24,7 +24,12 @@ use crate::rpc::Ticket;
 pub struct Removal {
     ticket: Ticket,
     projects: String,
+    /// The session, by whose id its file is found.
     id: String,
+    /// Other files of it, by theirs.
+    others: Vec<String>,
+    /// The one that is being removed.
+    file: String,
     step: Step,
     /// Projects that may have the session.
     folders: Vec<String>,
@@ -32,6 +37,8 @@ pub struct Removal {
     inside: Vec<(String, u64)>,
     /// What is to be removed, the next one last.
     files: Vec<String>,
+    /// All is done.
+    gone: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,8 +60,11 @@ impl Removal {
         owner: FileOwner,
         projects: String,
         ticket: Ticket,
-        id: String,
+        files: Vec<String>,
     ) -> Option<Removal> {
+        let mut others = files;
+        let file = others.pop().unwrap_or_default();
+        let id = others.first().unwrap_or(&file).clone();
         if !folder::is_session(&id) {
             cx.answer(Fact::Deleted { ticket });
             return None;
@@ -65,10 +75,13 @@ impl Removal {
             ticket,
             projects,
             id,
+            others,
+            file,
             step: Step::Projects,
             folders: Vec::new(),
             inside: Vec::new(),
             files: Vec::new(),
+            gone: false,
         })
     }
 
@@ -87,9 +100,9 @@ impl Removal {
                 self.folders = folders.map(|(name, _)| name).collect();
             }
             (Step::Looking(project), Some(FileArrival::Facts(_))) => {
-                self.files.push(folder::file(&project, &self.id));
-                self.files.push(folder::archived(&project, &self.id));
-                self.inside.push((format!("{project}/{}", self.id), 0));
+                self.files.push(folder::file(&project, &self.file));
+                self.files.push(folder::archived(&project, &self.file));
+                self.inside.push((format!("{project}/{}", self.file), 0));
             }
             (Step::Inside(depth, within), Some(FileArrival::Entries(entries))) => {
                 for (name, facts) in entries {
@@ -113,6 +126,11 @@ impl Removal {
         self.next(cx, owner)
     }
 
+    /// The session, if nothing of it is left.
+    pub fn removed(&self) -> Option<&str> {
+        self.gone.then_some(&self.id)
+    }
+
     /// The end has come.
     pub fn refuse(&self, cx: &mut Cx<'_, '_>, failure: Failure) -> Now {
         let ticket = self.ticket;
@@ -123,7 +141,7 @@ impl Removal {
     fn next(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
         let (step, departure) = if let Some(name) = self.folders.pop() {
             let project = format!("{}/{name}", self.projects);
-            let file = folder::file(&project, &self.id);
+            let file = folder::file(&project, &self.file);
             (
                 Step::Looking(project),
                 FileDeparture::Stat(Root::HostState, file),
@@ -133,9 +151,14 @@ impl Removal {
             (Step::Inside(depth, within), entries)
         } else if let Some(path) = self.files.pop() {
             (Step::Removing, FileDeparture::Remove(path))
+        } else if let Some(file) = self.others.pop() {
+            self.file = file;
+            let entries = FileDeparture::Entries(Root::HostState, self.projects.clone());
+            (Step::Projects, entries)
         } else {
             let ticket = self.ticket;
             cx.answer(Fact::Deleted { ticket });
+            self.gone = true;
             return Now::Over;
         };
         self.step = step;

@@ -169,11 +169,12 @@ impl Claude {
             .iter()
             .filter(|(_, facts)| facts.kind == FileKind::File);
         let sessions = sessions.filter_map(|(name, facts)| {
-            let id = folder::session(name)?;
+            let file = folder::session(name)?;
+            let id = self.stored.moved.session(file)?;
             let seen = Seen {
                 size: facts.size,
                 modified: facts.modified,
-                archived: archived(id),
+                archived: archived(file),
                 standing: self.standing(id),
             };
             Some((id.to_owned(), seen))

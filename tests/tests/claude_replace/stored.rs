@@ -1,0 +1,221 @@
+//! A session that goes on in another file than that of its id, and where a process that takes
+//! another's place goes on from.
+
+use airlock_tests::scripted_cli::Scene;
+use airlock_tests::scripted_cli::words::{self, aborted, of, with};
+use serde_json::{Value, json};
+
+use super::kit::*;
+
+const NEW: &str = "311daea7-89db-4273-b986-2bf25919c19e";
+const OTHER: &str = "22222222-2222-4222-8222-222222222222";
+
+/// The conversation begins anew, under another id, as recorded (slash-clear.v1).
+fn clears(scene: &mut Scene) {
+    scene.prompt("/clear");
+    let number = scene.desk.host.users.len();
+    let under = |frame: Value| with(frame, json!({ "session_id": NEW }));
+    scene.says([
+        words::state("running"),
+        words::life(number, "started"),
+        json!({ "type": "conversation_reset", "trigger": "clear" }),
+        under(words::init(&words::NEW)),
+        under(words::echo(number)),
+        under(words::done(number)),
+        words::life(number, "completed"),
+        words::state("idle"),
+    ]);
+}
+
+/// A turn with an answer of the model.
+fn answered(scene: &mut Scene, text: &str) {
+    scene.prompt(text);
+    let number = scene.desk.host.users.len();
+    scene.takes(number, &words::NEW);
+    scene.streams(&format!("msg_{number}"), &["Yes"]);
+    scene.says([words::done(number), words::state("idle")]);
+}
+
+/// The id under which the process with this number began.
+fn own(scene: &Scene, number: usize) -> String {
+    let all = &scene.desk.host.started[number];
+    let id = all.iter().find_map(|it| it.strip_prefix("--session-id="));
+    id.expect("an id of its own").to_owned()
+}
+
+/// A session whose plan was carried out anew; the id of its file.
+fn begun_anew(scene: &mut Scene) -> String {
+    scene.prompt("one");
+    chosen(scene, 1);
+    scene.says([aborted(of(&[1]))]);
+    done(scene, 1);
+    let (session, own) = (scene.session.clone(), own(scene, 1));
+    stored(scene, &session, "before");
+    stored(scene, &own, "behind");
+    own
+}
+
+fn listed(scene: &mut Scene) -> Vec<(Value, Value)> {
+    let id = scene.desk.request("session/list", &json!({ "cwd": CWD }));
+    scene.settle();
+    let answer = answer(scene, id).expect("an answer");
+    let all = answer["result"]["sessions"].as_array().expect("sessions");
+    all.iter()
+        .map(|it| (it["sessionId"].clone(), it["title"].clone()))
+        .collect()
+}
+
+#[test]
+fn given_a_cleared_conversation_when_a_provider_is_set_then_the_new_one_goes_on() {
+    every_way(|scene| {
+        answered(scene, "one");
+        clears(scene);
+        answered(scene, "two");
+        reroute(scene, "first");
+        assert!(started_with(scene, 1, &format!("--resume={NEW}")));
+    });
+}
+
+/// Whether there is a file yet is not known, and to take one up that is not there fails.
+#[test]
+fn given_a_conversation_that_was_just_cleared_when_a_provider_is_set_then_one_begins() {
+    every_way(|scene| {
+        answered(scene, "one");
+        clears(scene);
+        reroute(scene, "first");
+        assert!(!started_with(scene, 1, "--resume="));
+        assert!(![NEW, &scene.session].contains(&own(scene, 1).as_str()));
+    });
+}
+
+#[test]
+fn given_a_session_that_began_anew_when_listed_then_it_is_there_once_as_it_is_now() {
+    every_way(|scene| {
+        let own = begun_anew(scene);
+        let session = scene.session.clone();
+        assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
+        // It stays so behind its end.
+        scene.close();
+        assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
+        // A name goes to the file that is listed.
+        rename(scene, "Mine");
+        assert_eq!(listed(scene), [(json!(session), json!("Mine"))]);
+        asks(scene, "session/delete", json!({}));
+        assert_eq!(listed(scene), []);
+        for id in [own, session] {
+            let path = format!("{PROJECT}/{id}.jsonl");
+            assert!(!scene.desk.files.content.contains_key(&path), "{id}");
+        }
+    });
+}
+
+#[test]
+fn given_a_session_that_began_anew_when_forked_then_what_it_is_now_is_copied() {
+    every_way(|scene| {
+        begun_anew(scene);
+        asks(
+            scene,
+            "session/fork",
+            json!({ "cwd": CWD, "mcpServers": [] }),
+        );
+        let copies: Vec<String> = listed(scene)
+            .into_iter()
+            .map(|(_, title)| title.as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert!(copies.contains(&"behind (fork)".to_owned()), "{copies:?}");
+    });
+}
+
+/// The process that leaves, and one of another connection's: both go on where it is.
+#[test]
+fn given_a_session_that_began_anew_when_loaded_with_another_setup_then_it_goes_on_there() {
+    for closes in [false, true] {
+        every_way(|scene| {
+            let own = begun_anew(scene);
+            if closes {
+                scene.close();
+            }
+            scene.desk.take();
+            let servers =
+                json!([{ "name": "mine", "command": "/bin/mine", "args": [], "env": [] }]);
+            let params = json!({ "cwd": CWD, "mcpServers": servers });
+            let load = asks(scene, "session/load", params);
+            let shown = updates(scene, "user_message_chunk");
+            let texts: Vec<Value> = shown
+                .iter()
+                .map(|it| it["content"]["text"].clone())
+                .collect();
+            assert_eq!(texts, [json!("behind")]);
+            assert_eq!(scene.answer(load).as_deref(), Some("done"));
+            assert!(started_with(scene, 2, &format!("--resume={own}")));
+        });
+    }
+}
+
+#[test]
+fn given_a_session_that_began_anew_when_its_file_is_asked_for_by_its_own_id_then_it_is_open() {
+    every_way(|scene| {
+        let own = begun_anew(scene);
+        let open = format!("session {} is open already", scene.session);
+        let setup = json!({ "cwd": CWD, "mcpServers": [] });
+        let load = with(setup.clone(), json!({ "sessionId": own }));
+        let options = json!({ "claudeCode": { "options": { "resume": own } } });
+        let new = with(setup, json!({ "_meta": options }));
+        for (method, params) in [("session/load", load), ("session/new", new)] {
+            let id = scene.desk.request(method, &params);
+            scene.settle();
+            let answer = answer(scene, id).expect("an answer").to_string();
+            assert!(answer.contains(&open), "{answer}");
+        }
+        assert_eq!(scene.desk.host.started.len(), 2);
+    });
+}
+
+/// Race: a session is being loaded, and a new one is to go on from the same file.
+#[test]
+fn given_a_load_under_way_when_a_new_session_is_to_go_on_from_there_then_it_is_open() {
+    let mut scene = scene(0);
+    stored(&mut scene, OTHER, "other");
+    let load = json!({ "sessionId": OTHER, "cwd": CWD, "mcpServers": [] });
+    let options = json!({ "claudeCode": { "options": { "resume": OTHER } } });
+    let new = json!({ "cwd": CWD, "mcpServers": [], "_meta": options });
+    scene.desk.request("session/load", &load);
+    let new = scene.desk.request("session/new", &new);
+    scene.settle();
+    let answer = answer(&scene, new).expect("an answer").to_string();
+    assert!(answer.contains("is open already"), "{answer}");
+    assert_eq!(scene.desk.host.started.len(), 2);
+}
+
+/// What the client said of the beginning holds until something was said.
+#[test]
+fn given_a_session_that_goes_on_as_another_one_when_a_provider_is_set_first_then_it_still_does() {
+    every_way(|scene| {
+        let options = json!({ "resume": OTHER, "forkSession": true, "resumeSessionAt": "m1" });
+        let meta = json!({ "claudeCode": { "options": options } });
+        let new = json!({ "cwd": CWD, "mcpServers": [], "_meta": meta });
+        let id = scene.desk.request("session/new", &new);
+        scene.settle();
+        let made = answer(scene, id).expect("a session")["result"]["sessionId"].clone();
+        let session = made.as_str().expect("an id").to_owned();
+        scene.close();
+        scene.session.clone_from(&session);
+        reroute(scene, "first");
+        let resumed = format!("--resume={OTHER}");
+        let asked = [
+            resumed.as_str(),
+            "--fork-session",
+            "--resume-session-at=m1",
+            &format!("--session-id={session}"),
+        ];
+        for argument in asked {
+            assert!(started_with(scene, 2, argument), "{argument}");
+        }
+        answered(scene, "one");
+        reroute(scene, "second");
+        assert!(started_with(scene, 3, &format!("--resume={session}")));
+        for argument in [resumed.as_str(), "--fork-session", "--resume-session-at=m1"] {
+            assert!(!started_with(scene, 3, argument), "{argument}");
+        }
+    });
+}
