@@ -84,7 +84,11 @@ fn given_a_stored_session_when_forked_then_its_rows_stand_under_a_new_id_and_a_p
         let names = listed["sessions"].as_array().expect("a list").iter();
         let names: Vec<&Value> = names.map(|it| &it["title"]).collect();
         assert!(names.contains(&&json!(title)) && names.len() == 2);
-        assert_eq!(world.shown(), Vec::<Value>::new());
+        // Its name is told with the first prompt, and the model is not asked for another one.
+        let shown = world.shown();
+        let told: Vec<&Value> = shown.iter().map(|it| &it["title"]).collect();
+        assert_eq!(told, [title]);
+        assert_eq!(world.desk.host.times_asked("generate_session_title"), 0);
         assert_eq!(world.desk.files.open(), 0);
     });
 }

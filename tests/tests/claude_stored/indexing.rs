@@ -283,6 +283,33 @@ fn given_a_live_session_when_renamed_then_its_process_does_it_and_the_editor_hea
     });
 }
 
+/// The user's name stands, whatever the model still says.
+#[test]
+fn given_a_name_that_the_model_makes_when_the_user_names_the_session_then_that_one_stays() {
+    each_way_agreeing(&INDEX, |world| {
+        world.recorded();
+        let resume = world.resume(ID);
+        world.result(resume);
+        world.desk.host.by_hand("generate_session_title");
+        world.desk.prompt(ID, "one");
+        world.settle();
+        let mine = json!({ "sessionId": ID, "title": "Mine" });
+        asks(world, "_session/rename", &mine);
+        let asked = world.desk.host.take("generate_session_title");
+        let made = json!({ "title": "Made" });
+        let line = airlock_tests::scripted_cli::answer(&asked.expect("it is asked"), &made);
+        let idle = json!({ "type": "system", "subtype": "session_state_changed",
+                           "state": "idle" });
+        world
+            .desk
+            .host_says([Say::Line(line), Say::Line(idle.to_string())]);
+        world.settle();
+        let shown = world.shown();
+        let told: Vec<&Value> = shown.iter().map(|it| &it["title"]).collect();
+        assert_eq!(told, ["Mine"]);
+    });
+}
+
 /// What goes into the archive is at rest.
 #[test]
 fn given_a_live_session_when_archived_then_it_is_closed_first_and_can_be_loaded_again() {

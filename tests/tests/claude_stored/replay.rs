@@ -268,8 +268,8 @@ fn given_a_long_history_when_loaded_then_memory_does_not_grow_with_it() {
     let read: u64 = reads.iter().map(|(_, length)| u64::from(*length)).sum();
     assert_eq!(
         read,
-        size + (64 << 10),
-        "each byte once, and the end before"
+        size + (128 << 10),
+        "each byte once; the beginning and the end before"
     );
     assert!(largest < 768 << 10, "the state grew to {largest} bytes");
     world.is_tidy();

@@ -285,6 +285,31 @@ fn given_what_claude_does_by_itself_when_the_editor_stops_it_then_it_is_interrup
     });
 }
 
+/// Section 6: the conversation begins anew, and what was shown of it ends first.
+#[test]
+fn given_a_monitor_that_runs_when_the_conversation_is_reset_then_its_card_ends() {
+    with(&json!({}), |scene| {
+        scene.says([
+            calls("msg_1", "bash", "Monitor", &json!({})),
+            started(json!({ "tool_use_id": "bash", "task_type": "monitor" })),
+            words::tool_result("bash", "it runs"),
+            calls("msg_2", "other", "Read", &json!({ "file_path": "/a" })),
+        ]);
+        told(scene);
+        scene.says([json!({ "type": "conversation_reset" })]);
+        let told: Vec<[Value; 2]> = told(scene)
+            .into_iter()
+            .map(|(_, it)| [it["toolCallId"].clone(), it["status"].clone()])
+            .collect();
+        let ended = |id: &str| [json!(id), json!("failed")];
+        assert_eq!(
+            told,
+            [ended("bash"), ended("other"), [Value::Null, Value::Null]],
+            "the cards, then the plan"
+        );
+    });
+}
+
 /// Section 12: calls of Monitor and Workflow stay in progress.
 #[test]
 fn given_calls_whose_work_goes_on_when_that_ends_then_so_do_they() {

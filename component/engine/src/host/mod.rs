@@ -235,6 +235,8 @@ pub enum Fact<'a> {
     Titled {
         title: String,
         updated_at: Option<String>,
+        /// It is told even if the editor knows it.
+        again: bool,
     },
     /// What the session can be set to, and is; perhaps as before.
     Options(Options),
