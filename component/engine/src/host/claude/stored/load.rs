@@ -12,19 +12,16 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::cards::Setting;
 use super::super::modes::BYPASS;
 use super::super::session::{Again, Session};
 use super::super::titles::Title;
 use super::super::{Claude, failure};
-use super::children::Children;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::replay::Replay;
 use super::tell::Telling;
 use super::{Job, folder};
 use crate::effect::FileDeparture;
-use crate::host::aside::Subagents;
 use crate::host::more::More;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
 use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
@@ -264,11 +261,7 @@ impl Claude {
         let before = found.before;
         match found.file {
             Some((handle, size, project)) if load.replay => {
-                let telling = {
-                    let shows = Subagents::of(&load.setup.client);
-                    let children = Children::new(shows, &load.id);
-                    Telling::new(Setting::of(&load.setup, true), children)
-                };
+                let telling = Telling::new(&load.setup, &load.id);
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.id, file, telling);
