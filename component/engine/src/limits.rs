@@ -278,6 +278,9 @@ pub const CLAUDE_TASKS: u64 = 1_024;
 pub const CLAUDE_SIDE_MS: u64 = 30_000;
 /// Bytes that are kept of what it says (decision).
 pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;
+/// Sessions that are remembered as closed, where a Host closes them as often as an editor
+/// likes (decision).
+pub const CLOSED_SESSIONS: u64 = 1_024;
 /// Indexes of sessions that are watched at once, as many as other adapters allow.
 pub const CLAUDE_WATCHES: u64 = 128;
 /// Milliseconds between two looks at one (decision): a folder's names and dates are read.

@@ -242,6 +242,7 @@ impl Listener for Sessions {
                     for ticket in again {
                         self.closed(core, ticket, failure.as_ref());
                     }
+                    self.remember_closed(&id);
                     self.next_load(&id);
                 }
             }

@@ -103,6 +103,7 @@ pub const HABITS: Habits = Habits {
     terse: true,
     instructed: true,
     errands: true,
+    closes_again: true,
     extras: true,
 };
 
