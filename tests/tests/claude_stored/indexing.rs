@@ -441,6 +441,30 @@ fn given_a_subscription_when_sessions_change_then_their_rows_are_told() {
     });
 }
 
+/// What cannot be seen just now is not gone; a folder that is gone is.
+#[test]
+fn given_a_subscription_when_the_folder_cannot_be_seen_for_a_while_then_nothing_is_gone() {
+    let mut world = World::agreeing(&INDEX);
+    world.recorded();
+    asks(
+        &mut world,
+        "_session/list/subscribe",
+        &json!({ "cwd": CWD }),
+    );
+    let refused = |world: &mut World, refusal| {
+        let refused = &mut world.desk.files.refused;
+        refused.insert(PROJECT.to_owned(), refusal);
+        world.desk.advance(4_000);
+    };
+    refused(&mut world, FileRefusal::Error("EMFILE".to_owned()));
+    assert_eq!(changes(&world), Vec::<Value>::new());
+    world.desk.files.refused.clear();
+    world.desk.advance(4_000);
+    assert_eq!(changes(&world), Vec::<Value>::new());
+    refused(&mut world, FileRefusal::Error("ENOENT".to_owned()));
+    assert_eq!(changes(&world)[0]["removed"], json!([ID]));
+}
+
 #[test]
 fn given_too_many_subscriptions_or_a_folder_that_is_none_when_subscribed_then_it_is_refused() {
     let mut world = World::agreeing(&INDEX);
