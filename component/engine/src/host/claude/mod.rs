@@ -78,6 +78,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::HostChoice;
 use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey, SignIn};
 use crate::input::{Channel, FileArrival, Handle, HostArrival};
+use crate::limits;
 
 use environment::Environment;
 use restart::Restart;
@@ -278,10 +279,35 @@ impl Claude {
             return;
         }
         if self.side_arrival(cx, channel, &arrival) {
+        } else if let HostArrival::Bytes(bytes) = &arrival {
+            self.lines(cx, channel, bytes);
         } else if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
         self.sweep(cx);
+    }
+
+    /// What a process says, line by line: what one of them changes for the others is done
+    /// before the next, so that it makes no difference in how many pieces they come (rule R9).
+    fn lines(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, bytes: &[u8]) {
+        let Some(session) = self.sessions.get_mut(&channel) else {
+            return;
+        };
+        let mut lines = core::mem::take(&mut session.lines);
+        lines.push(bytes, limits::CLAUDE_LINE, |line| {
+            let Some(session) = self.sessions.get_mut(&channel) else {
+                return;
+            };
+            session.says(cx, &line);
+            // Most lines are nobody else's business.
+            let waited = self.stored.waits() || self.astray || !self.restarts.is_empty();
+            if waited || session.stirs() {
+                self.sweep(cx);
+            }
+        });
+        if let Some(session) = self.sessions.get_mut(&channel) {
+            session.lines = lines;
+        }
     }
 
     /// An answer about a file that a session shows a change of.

@@ -56,7 +56,7 @@ pub struct Session {
     pub(super) cwd: String,
     program: String,
     pub(super) channel: Channel,
-    lines: Lines,
+    pub(super) lines: Lines,
     pub(super) stage: Stage,
     /// Whether a fresh process is to take its place.
     pub(super) anew: Anew,
@@ -398,7 +398,6 @@ impl Session {
                 let failure = failure::refused(&self.program, &refusal);
                 self.gone(cx, &failure);
             }
-            HostArrival::Bytes(bytes) => self.bytes(cx, &bytes),
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
@@ -413,7 +412,8 @@ impl Session {
                 let failure = failure::exited(self.exit.flatten(), &self.said);
                 self.gone(cx, &failure);
             }
-            HostArrival::Response(..) | HostArrival::Drained(_) => {}
+            // Its lines are handled one by one (`Claude::lines`).
+            HostArrival::Bytes(_) | HostArrival::Response(..) | HostArrival::Drained(_) => {}
         }
     }
 
@@ -424,16 +424,21 @@ impl Session {
             .note(Level::Error, "a line of Claude Code could not be handled");
     }
 
-    fn bytes(&mut self, cx: &mut Cx<'_, '_>, bytes: &[u8]) {
-        let mut lines = core::mem::take(&mut self.lines);
-        lines.push(bytes, limits::CLAUDE_LINE, |line| match line {
+    /// It says a line.
+    pub(super) fn says(&mut self, cx: &mut Cx<'_, '_>, line: &Line<'_>) {
+        match line {
             Line::Whole(line) => self.line(cx, line),
             Line::TooLong => cx.core.note(
                 Level::Warn,
                 "a line of Claude Code is longer than 32 MiB and was skipped",
             ),
-        });
-        self.lines = lines;
+        }
+    }
+
+    /// Whether more than it itself is to be seen to: its process is to be replaced, or
+    /// nothing is left to do.
+    pub(super) fn stirs(&self) -> bool {
+        self.over() || matches!(self.anew, Anew::Due { .. })
     }
 
     fn diagnostic(&mut self, bytes: &[u8]) {
