@@ -283,6 +283,9 @@ fn given_a_session_to_go_on_with_when_made_then_it_has_that_id_or_is_a_fork_of_i
         all.iter().all(|arg| !arg.starts_with("--session-id")),
         "{all:?}"
     );
+    // It may have a name, which is not to be taken away.
+    scene.prompt("go on");
+    assert_eq!(asked(&scene, "generate_session_title"), Vec::<Value>::new());
     // It has a process already.
     let params = words::with(
         json!({ "cwd": CWD, "mcpServers": [] }),

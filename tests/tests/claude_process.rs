@@ -118,6 +118,22 @@ fn given_open_prompts_and_a_question_when_the_process_dies_then_each_is_answered
     });
 }
 
+/// Section 2: as often as the editor likes. A session that never was is not known.
+#[test]
+fn given_a_session_that_was_closed_when_closed_again_then_that_is_fine() {
+    each_way(|scene| {
+        for _ in 0..3 {
+            let close = scene.close();
+            assert_eq!(scene.answer(close).as_deref(), Some("done"));
+        }
+        let late = scene.prompt("one");
+        assert!(error_of(scene, late).starts_with("error -32002"));
+        scene.session = "never".to_owned();
+        let close = scene.close();
+        assert!(error_of(scene, close).starts_with("error -32002"));
+    });
+}
+
 /// The issue, section 6: a grandchild keeps the pipe open.
 #[test]
 fn given_a_grandchild_with_the_pipe_when_the_process_exits_then_prompts_are_answered_in_time() {

@@ -280,6 +280,9 @@ pub const CLAUDE_SIDE_MS: u64 = 30_000;
 pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;
 /// Files of sessions that go on under another id, and that are kept in mind (decision).
 pub const CLAUDE_MOVED: u64 = 4_096;
+/// Sessions that are remembered as closed, where a Host closes them as often as an editor
+/// likes (decision).
+pub const CLOSED_SESSIONS: u64 = 1_024;
 /// Indexes of sessions that are watched at once, as many as other adapters allow.
 pub const CLAUDE_WATCHES: u64 = 128;
 /// Milliseconds between two looks at one (decision): a folder's names and dates are read.

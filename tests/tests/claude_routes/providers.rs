@@ -105,6 +105,28 @@ fn given_a_turn_that_runs_when_a_provider_is_set_then_its_process_is_replaced_af
     }
 }
 
+/// Rule R9: in how many pieces the end of a turn comes makes no difference to what follows it.
+#[test]
+fn given_a_turn_that_ends_when_its_process_is_to_be_replaced_then_one_piece_is_as_good_as_many() {
+    let said = [0, 1, 2, 3].map(|way| {
+        let mut world = World::with(&json!({}), &json!({ "HOME": "/srv/home" }), way);
+        let session = world.new_session();
+        let one = world.desk.prompt(&session, "one");
+        world.settle();
+        let gate = json!({ "providerId": "main", "apiType": "anthropic",
+                           "baseUrl": "https://gate.example" });
+        world.asks("providers/set", &gate);
+        world.says(&[words::echo(1), words::done(1), words::state("idle")]);
+        assert_eq!(world.result(one)["stopReason"], "end_turn");
+        world.desk.prompt(&session, "two");
+        world.settle();
+        world.desk.log.clone()
+    });
+    for (way, log) in said.iter().enumerate() {
+        assert_eq!(&said[0], log, "way {way} makes a difference");
+    }
+}
+
 #[test]
 fn given_a_process_that_is_being_replaced_when_it_is_asked_something_then_that_waits_or_is_cancelled()
  {

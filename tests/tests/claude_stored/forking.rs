@@ -84,9 +84,84 @@ fn given_a_stored_session_when_forked_then_its_rows_stand_under_a_new_id_and_a_p
         let names = listed["sessions"].as_array().expect("a list").iter();
         let names: Vec<&Value> = names.map(|it| &it["title"]).collect();
         assert!(names.contains(&&json!(title)) && names.len() == 2);
-        assert_eq!(world.shown(), Vec::<Value>::new());
+        // Its name is told with the first prompt, and the model is not asked for another one.
+        let shown = world.shown();
+        let told: Vec<&Value> = shown.iter().map(|it| &it["title"]).collect();
+        assert_eq!(told, [title]);
+        assert_eq!(world.desk.host.times_asked("generate_session_title"), 0);
         assert_eq!(world.desk.files.open(), 0);
     });
+}
+
+/// Sections 4 and 17: set up as a new session is.
+#[test]
+fn given_what_a_client_says_to_the_program_when_forked_then_the_copy_is_set_up_with_it() {
+    let more = json!({
+        "additionalDirectories": ["/srv/more"],
+        "systemPrompt": { "mode": "append", "content": [{ "type": "text", "text": "Be brief" }] },
+        "_meta": { "claudeCode": { "options": { "model": "haiku" }, "emitRawSDKMessages": true },
+                   "additionalRoots": ["/srv/root"], "disableBuiltInTools": true,
+                   "jetbrains": { "air": { "customInstructions": "And kind" } } } });
+    let mut said = Vec::new();
+    for method in ["session/fork", "session/new"] {
+        let mut world = World::agreeing(&["customInstructions"]);
+        world.recorded();
+        let mut params = params(ID);
+        for (name, value) in more.as_object().expect("fields") {
+            params[name] = value.clone();
+        }
+        let request = world.request(method, &params);
+        let id = forked(&world, request);
+        let started = world.desk.host.started[0].iter();
+        let own = |it: &&String| !it.contains(&id) && !it.starts_with("--permission-mode");
+        let args: Vec<String> = started.filter(own).cloned().collect();
+        assert!(args.contains(&"--model=haiku".to_owned()), "{args:?}");
+        let greeting: Value = serde_json::from_str(&world.desk.to_host[0].1).expect("JSON");
+        let told = greeting["request"]["appendSystemPrompt"].to_string();
+        assert!(
+            told.contains("Be brief") && told.contains("And kind"),
+            "{told}"
+        );
+        let raw = world
+            .got()
+            .iter()
+            .any(|it| it["method"] == "_claude/sdkMessage");
+        said.push((args, greeting["request"].clone(), raw));
+    }
+    assert_eq!(said[0], said[1]);
+}
+
+/// Section 4: in the same words as for a new session.
+#[test]
+fn given_a_relative_folder_when_forked_then_the_error_is_that_of_a_new_session() {
+    let mut world = World::plain();
+    world.recorded();
+    for (field, value) in [
+        ("cwd", json!("relative")),
+        ("additionalDirectories", json!(["relative"])),
+        ("systemPrompt", json!({ "mode": "other", "content": [] })),
+    ] {
+        let mut params = params(ID);
+        params[field] = value;
+        let new = world.request("session/new", &params);
+        let request = fork(&mut world, &params);
+        assert_eq!(world.error(request), world.error(new), "{field}");
+        assert_eq!(world.error(new)["code"], -32602);
+    }
+    assert_eq!(world.desk.host.started.len(), 0);
+}
+
+/// A part of a session is an extension: to others the key means nothing.
+#[test]
+fn given_a_client_without_the_extensions_when_it_names_a_message_then_all_is_kept() {
+    let mut world = World::plain();
+    told_twice(&mut world);
+    let request = fork(
+        &mut world,
+        &at(OTHER, &json!({ "version": 1, "messageId": "m1" })),
+    );
+    let id = forked(&world, request);
+    assert_eq!(texts(&world, &id).len(), 9);
 }
 
 /// Section 2: unknown id. Nothing is started or written for it.
@@ -177,7 +252,7 @@ fn given_a_message_when_forked_there_then_all_up_to_it_is_kept() {
         (json!({ "version": 1 }), 8),
     ];
     for (point, kept) in table {
-        let mut world = World::plain();
+        let mut world = World::agreeing(&[]);
         told_twice(&mut world);
         let request = fork(&mut world, &at(OTHER, &point));
         let id = forked(&world, request);
@@ -200,7 +275,7 @@ fn given_no_such_message_when_forked_there_then_the_params_are_refused() {
                 "messageOccurrence": 3 }),
         json!({ "version": 1, "messageId": "m1:segment:" }),
     ] {
-        let mut world = World::plain();
+        let mut world = World::agreeing(&[]);
         told_twice(&mut world);
         let request = fork(&mut world, &at(OTHER, &point));
         let error = world.error(request);

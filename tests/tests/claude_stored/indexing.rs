@@ -283,6 +283,33 @@ fn given_a_live_session_when_renamed_then_its_process_does_it_and_the_editor_hea
     });
 }
 
+/// The user's name stands, whatever the model still says.
+#[test]
+fn given_a_name_that_the_model_makes_when_the_user_names_the_session_then_that_one_stays() {
+    each_way_agreeing(&INDEX, |world| {
+        world.recorded();
+        let resume = world.resume(ID);
+        world.result(resume);
+        world.desk.host.by_hand("generate_session_title");
+        world.desk.prompt(ID, "one");
+        world.settle();
+        let mine = json!({ "sessionId": ID, "title": "Mine" });
+        asks(world, "_session/rename", &mine);
+        let asked = world.desk.host.take("generate_session_title");
+        let made = json!({ "title": "Made" });
+        let line = airlock_tests::scripted_cli::answer(&asked.expect("it is asked"), &made);
+        let idle = json!({ "type": "system", "subtype": "session_state_changed",
+                           "state": "idle" });
+        world
+            .desk
+            .host_says([Say::Line(line), Say::Line(idle.to_string())]);
+        world.settle();
+        let shown = world.shown();
+        let told: Vec<&Value> = shown.iter().map(|it| &it["title"]).collect();
+        assert_eq!(told, ["Mine"]);
+    });
+}
+
 /// What goes into the archive is at rest.
 #[test]
 fn given_a_live_session_when_archived_then_it_is_closed_first_and_can_be_loaded_again() {
@@ -412,6 +439,30 @@ fn given_a_subscription_when_sessions_change_then_their_rows_are_told() {
         assert_eq!(world.desk.armed(), [0; 0]);
         world.is_tidy();
     });
+}
+
+/// What cannot be seen just now is not gone; a folder that is gone is.
+#[test]
+fn given_a_subscription_when_the_folder_cannot_be_seen_for_a_while_then_nothing_is_gone() {
+    let mut world = World::agreeing(&INDEX);
+    world.recorded();
+    asks(
+        &mut world,
+        "_session/list/subscribe",
+        &json!({ "cwd": CWD }),
+    );
+    let refused = |world: &mut World, refusal| {
+        let refused = &mut world.desk.files.refused;
+        refused.insert(PROJECT.to_owned(), refusal);
+        world.desk.advance(4_000);
+    };
+    refused(&mut world, FileRefusal::Error("EMFILE".to_owned()));
+    assert_eq!(changes(&world), Vec::<Value>::new());
+    world.desk.files.refused.clear();
+    world.desk.advance(4_000);
+    assert_eq!(changes(&world), Vec::<Value>::new());
+    refused(&mut world, FileRefusal::Error("ENOENT".to_owned()));
+    assert_eq!(changes(&world)[0]["removed"], json!([ID]));
 }
 
 #[test]

@@ -9,4 +9,5 @@ mod listing;
 mod live;
 mod loading;
 mod replay;
+mod titles;
 mod world;

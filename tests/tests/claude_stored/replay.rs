@@ -133,6 +133,59 @@ fn given_a_session_with_commands_when_loaded_then_only_the_conversation_is_shown
     world.is_tidy();
 }
 
+/// A client that shows compactions gets a summary as one that is over.
+#[test]
+fn given_a_summary_when_loaded_by_a_client_that_shows_compactions_then_it_is_one_that_is_over() {
+    let facts = json!({ "version": 1, "trigger": "manual", "preTokens": 152,
+                        "postTokens": 2782, "durationMs": 234 });
+    let facts = json!({ "jetbrains": { "air": { "version": 1, "contextCompaction": facts } } });
+    let air = json!({ "jetbrains": { "air": { "version": 1, "capabilities": [] } } });
+    let shows = json!({ "compaction": {} });
+    for (client, card, meta) in [
+        (json!({ "session": shows }), false, None),
+        (
+            json!({ "session": shows, "_meta": air }),
+            false,
+            Some(facts.clone()),
+        ),
+        (json!({ "_meta": air }), true, Some(facts)),
+    ] {
+        let mut world = World::able(&client);
+        world.stored(OTHER, COMMANDS);
+        let load = world.load(OTHER);
+        world.result(load);
+        let texts = world.texts();
+        assert!(texts.iter().all(|it| !it.contains("being continued")));
+        let shown = world.shown();
+        let of = |it: &&Value| {
+            it["sessionUpdate"] == "compaction_update" || it["title"] == "Compact conversation"
+        };
+        let told: Vec<&Value> = shown.iter().filter(of).collect();
+        assert_eq!(told.len(), 1, "{client}");
+        let id = "5a5657bc-9cec-4c50-aa79-b13c0f69d6f7";
+        let (of, summary) = match card {
+            true => ("toolCallId", &told[0]["content"][0]["content"]["text"]),
+            false => ("compactionId", &told[0]["summary"][0]["text"]),
+        };
+        assert_eq!(
+            (&told[0][of], &told[0]["status"]),
+            (&json!(id), &json!("completed"))
+        );
+        let summary = summary.as_str().expect("a summary");
+        assert!(
+            summary.starts_with("This session is being continued"),
+            "{summary}"
+        );
+        assert!(!summary.contains("system-reminder"), "{summary}");
+        let mut air = told[0].get("_meta").cloned();
+        if let Some(names) = air.as_mut().and_then(Value::as_object_mut) {
+            names.remove("claudeCode");
+        }
+        assert_eq!(air, meta, "{client}");
+        world.is_tidy();
+    }
+}
+
 #[test]
 fn given_tasks_and_todos_when_loaded_then_the_plan_is_shown_again() {
     let mut world = World::plain();
@@ -268,8 +321,8 @@ fn given_a_long_history_when_loaded_then_memory_does_not_grow_with_it() {
     let read: u64 = reads.iter().map(|(_, length)| u64::from(*length)).sum();
     assert_eq!(
         read,
-        size + (64 << 10),
-        "each byte once, and the end before"
+        size + (128 << 10),
+        "each byte once; the beginning and the end before"
     );
     assert!(largest < 768 << 10, "the state grew to {largest} bytes");
     world.is_tidy();

@@ -85,6 +85,14 @@ impl World {
         world
     }
 
+    /// An editor with these capabilities.
+    pub fn able(capabilities: &Value) -> World {
+        let mut world = World::unmet(0);
+        world.desk.capabilities = capabilities.clone();
+        world.desk.initialize();
+        world
+    }
+
     fn in_way(way: usize) -> World {
         let mut world = World::unmet(way);
         world.desk.initialize();

@@ -285,6 +285,60 @@ fn given_what_claude_does_by_itself_when_the_editor_stops_it_then_it_is_interrup
     });
 }
 
+/// A prompt that waits behind it is not what was stopped.
+#[test]
+fn given_a_prompt_behind_what_claude_does_by_itself_when_that_is_stopped_then_the_prompt_runs() {
+    with(&air(), |scene| {
+        scene.says([words::result(words::of(&[1])), words::state("idle")]);
+        scene.says([words::requesting(&[]), words::start("msg_2")]);
+        let id = told(scene)[0].1["asyncTaskId"].clone();
+        let prompt = scene.prompt("two");
+        let params = json!({ "sessionId": scene.session, "asyncTaskId": id });
+        scene.desk.request("_session/async_task/stop", &params);
+        scene.settle();
+        assert_eq!(requests(scene, "interrupt").len(), 1);
+        assert_eq!(requests(scene, "cancel_async_message").len(), 0);
+        let aborted = json!({ "terminal_reason": "aborted_streaming" });
+        scene.says([
+            words::text_block(0),
+            words::text(0, "stopped"),
+            words::result(words::with(aborted, words::by_itself())),
+        ]);
+        assert_eq!(scene.answer(prompt), None);
+        scene.takes(2, &words::NEW);
+        told(scene);
+        scene.streams("msg_3", &["Two."]);
+        assert_eq!(kinds(&told(scene)), ["agent_message_chunk"]);
+        scene.says([words::done(2)]);
+        assert_eq!(scene.answer(prompt).as_deref(), Some("end_turn"));
+    });
+}
+
+/// Section 6: the conversation begins anew, and what was shown of it ends first.
+#[test]
+fn given_a_monitor_that_runs_when_the_conversation_is_reset_then_its_card_ends() {
+    with(&json!({}), |scene| {
+        scene.says([
+            calls("msg_1", "bash", "Monitor", &json!({})),
+            started(json!({ "tool_use_id": "bash", "task_type": "monitor" })),
+            words::tool_result("bash", "it runs"),
+            calls("msg_2", "other", "Read", &json!({ "file_path": "/a" })),
+        ]);
+        told(scene);
+        scene.says([json!({ "type": "conversation_reset" })]);
+        let told: Vec<[Value; 2]> = told(scene)
+            .into_iter()
+            .map(|(_, it)| [it["toolCallId"].clone(), it["status"].clone()])
+            .collect();
+        let ended = |id: &str| [json!(id), json!("failed")];
+        assert_eq!(
+            told,
+            [ended("bash"), ended("other"), [Value::Null, Value::Null]],
+            "the cards, then the plan"
+        );
+    });
+}
+
 /// Section 12: calls of Monitor and Workflow stay in progress.
 #[test]
 fn given_calls_whose_work_goes_on_when_that_ends_then_so_do_they() {

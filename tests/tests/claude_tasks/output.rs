@@ -173,6 +173,17 @@ fn given_a_command_in_the_background_when_the_session_closes_then_nothing_is_lef
     });
 }
 
+/// Section 6: the terminal closes on the screen, too.
+#[test]
+fn given_a_command_in_the_background_when_the_conversation_is_reset_then_its_terminal_ends() {
+    with(&terminals(), |scene| {
+        begins(scene);
+        scene.says([json!({ "type": "conversation_reset" })]);
+        assert_eq!(terminal(scene), [exit()]);
+        assert_eq!(scene.desk.files.open(), 0);
+    });
+}
+
 #[test]
 fn given_a_client_without_terminals_when_a_command_prints_then_no_file_is_read() {
     with(&json!({}), |scene| {

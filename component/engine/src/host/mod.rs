@@ -235,6 +235,8 @@ pub enum Fact<'a> {
     Titled {
         title: String,
         updated_at: Option<String>,
+        /// It is told even if the editor knows it.
+        again: bool,
     },
     /// What the session can be set to, and is; perhaps as before.
     Options(Options),
@@ -300,6 +302,9 @@ pub struct Habits {
     pub instructed: bool,
     /// It does the errands of [`Errand`].
     pub errands: bool,
+    /// A session that was closed can be closed again.
+    #[serde(default)]
+    pub closes_again: bool,
     /// It tells what an editor can be told beyond ACP ([`Extras`]).
     #[serde(default)]
     pub extras: bool,

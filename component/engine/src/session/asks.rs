@@ -1,10 +1,12 @@
 //! What the editor asks of the sessions.
 
+use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
 use crate::config::Agent;
 use crate::editor::{Ask, StopReason, Tell};
 use crate::host::{Command, SessionKey, Setup};
+use crate::limits;
 use crate::plumbing::Core;
 use crate::rpc::{RpcError, Ticket};
 
@@ -213,7 +215,8 @@ impl Sessions {
         });
     }
 
-    /// Another `session/close` while one is under way gets the same answer.
+    /// Another `session/close` while one is under way gets the same answer; after it, where the
+    /// Host has it so, too.
     fn close_again(&mut self, core: &mut Core<'_>, session_id: &str, ticket: Ticket) {
         for session in self.open.values_mut().filter(|it| it.id == session_id) {
             if let State::Closing { again } = &mut session.state {
@@ -221,7 +224,21 @@ impl Sessions {
                 return;
             }
         }
+        if self.closed.iter().any(|it| it == session_id) {
+            return self.editor.closed(core, ticket);
+        }
         let unknown = RpcError::unknown_session(session_id);
         self.editor.refuse(core, ticket, &unknown);
+    }
+
+    /// A session is closed; that is remembered of the last ones.
+    pub(super) fn remember_closed(&mut self, session_id: &str) {
+        if !self.habits.closes_again || self.closed.iter().any(|it| it == session_id) {
+            return;
+        }
+        if self.closed.len() as u64 >= limits::CLOSED_SESSIONS {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(session_id.to_owned());
     }
 }

@@ -26,6 +26,8 @@ impl Sessions {
                     return self.editor.refuse(core, ticket, &error);
                 }
                 let setup = self.set_up(setup);
+                // A part of a session is an extension, too.
+                let point = point.filter(|_| setup.client.extras.on);
                 Errand::Fork {
                     session_id,
                     setup,

@@ -125,7 +125,16 @@ impl Listener for Sessions {
             }
             Fact::Noticed { text } => self.noticed(core, session, &text),
             Fact::More(more) => self.more(core, session, &more),
-            Fact::Titled { title, updated_at } => {
+            Fact::Titled {
+                title,
+                updated_at,
+                again,
+            } => {
+                if let Some(session) = session.and_then(|key| self.open.get_mut(&key))
+                    && again
+                {
+                    session.title.clear();
+                }
                 if let Some(key) = session {
                     self.titled(core, key, title, updated_at.as_deref());
                 }
@@ -237,6 +246,7 @@ impl Listener for Sessions {
                     for ticket in again {
                         self.closed(core, ticket, failure.as_ref());
                     }
+                    self.remember_closed(&id);
                     self.next_load(&id);
                 }
             }

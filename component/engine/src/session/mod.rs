@@ -48,6 +48,9 @@ pub struct Sessions {
     next_key: SessionKey,
     owned: BTreeMap<String, SessionKey>,
     open: BTreeMap<SessionKey, Session>,
+    /// Sessions that were closed and may be again, the last ones.
+    #[serde(default)]
+    closed: VecDeque<String>,
     /// `session/load` and `session/resume` without an answer, the first to come first.
     loads: VecDeque<Load>,
     /// Messages for running turns that have no answer yet.

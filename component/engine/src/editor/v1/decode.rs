@@ -3,14 +3,13 @@
 
 use alloc::borrow::Cow;
 use alloc::string::ToString;
-use alloc::vec::Vec;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{air, capabilities, errands, place, prompt, setup};
 use crate::editor::{Ask, Tell};
-use crate::host::{Habits, Setup};
+use crate::host::Habits;
 use crate::object;
 use crate::rpc::{RpcError, error};
 
@@ -23,9 +22,11 @@ use super::options::{SetConfigOption, SetMode};
 pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Result<Ask, RpcError> {
     match method {
         "initialize" => initialize(read(method, params)?),
-        "session/new" => new(read(method, params)?, habits),
-        "session/load" => load(read(method, params)?, true, habits),
-        "session/resume" => load(read(method, params)?, false, habits),
+        "session/new" => Ok(Ask::New {
+            setup: place::read(method, params, habits)?,
+        }),
+        "session/load" => load(method, params, true, habits),
+        "session/resume" => load(method, params, false, habits),
         "session/list" => list(read(method, params)?),
         "session/prompt" => prompt::prompt(read(method, params)?, habits),
         "_session/steering" => prompt::steering(read(method, params)?, habits),
@@ -55,7 +56,9 @@ pub fn request(method: &str, params: Option<&RawValue>, habits: Habits) -> Resul
         "session/set_config_option" => read::<SetConfigOption<'_>>(method, params)?.ask(habits),
         "session/set_mode" => Ok(read::<SetMode<'_>>(method, params)?.ask()),
         _ => {
-            let errand = habits.errands.then(|| errands::request(method, params));
+            let errand = habits
+                .errands
+                .then(|| errands::request(method, params, habits));
             errand.flatten().unwrap_or_else(|| Err(unknown(method)))
         }
     }
@@ -104,9 +107,9 @@ pub(super) fn read<'a, T: Deserialize<'a>>(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfSession<'a> {
+pub(super) struct OfSession<'a> {
     #[serde(borrow)]
-    session_id: Cow<'a, str>,
+    pub session_id: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -141,75 +144,16 @@ fn initialize(params: Initialize<'_>) -> Result<Ask, RpcError> {
     })
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct New<'a> {
-    #[serde(borrow)]
-    cwd: Cow<'a, str>,
-    /// Required by the protocol; `null` counts as empty.
-    #[serde(borrow)]
-    mcp_servers: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    additional_directories: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    system_prompt: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
-fn new(params: New<'_>, habits: Habits) -> Result<Ask, RpcError> {
-    let New {
-        cwd,
-        mcp_servers,
-        additional_directories,
-        system_prompt,
-        meta,
-    } = params;
-    place::check(&cwd, additional_directories.as_deref(), habits)?;
-    let setup = setup::read(cwd, mcp_servers, additional_directories)?;
-    Ok(Ask::New {
-        setup: Setup {
-            custom: air::instructions(meta),
-            ..place::add(setup, system_prompt, meta, habits)?
-        },
-    })
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Load<'a> {
-    #[serde(borrow)]
-    session_id: Cow<'a, str>,
-    #[serde(borrow)]
-    cwd: Cow<'a, str>,
-    /// `session/load` requires it, `session/resume` does not; `null` counts as empty.
-    #[serde(borrow, default)]
-    mcp_servers: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    additional_directories: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    system_prompt: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
-fn load(params: Load<'_>, replay: bool, habits: Habits) -> Result<Ask, RpcError> {
-    let Load {
-        session_id,
-        cwd,
-        mcp_servers,
-        additional_directories,
-        system_prompt,
-        meta,
-    } = params;
-    place::check(&cwd, additional_directories.as_deref(), habits)?;
-    let setup = setup::read(cwd, mcp_servers, additional_directories)?;
+fn load(
+    method: &str,
+    params: Option<&RawValue>,
+    replay: bool,
+    habits: Habits,
+) -> Result<Ask, RpcError> {
+    let OfSession { session_id } = read(method, params)?;
     Ok(Ask::Load {
         session_id: session_id.into_owned(),
-        setup: Setup {
-            custom: air::instructions(meta),
-            ..place::add(setup, system_prompt, meta, habits)?
-        },
+        setup: place::read(method, params, habits)?,
         replay,
     })
 }

@@ -13,21 +13,25 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::answers::{line, raw};
-use super::decode::read;
-use super::setup;
+use super::decode::{OfSession, read};
+use super::{air, place};
 use crate::config::Agent;
 use crate::editor::Ask;
 use crate::host::{
-    Account, Client, Errand, ForkPoint, Gateway, Person, Provider, SignIn, SignInBy,
+    Account, Client, Errand, ForkPoint, Gateway, Habits, Person, Provider, SignIn, SignInBy,
 };
 use crate::json::Object;
 use crate::object;
 use crate::rpc::RpcError;
 
 /// Reads a request; `None` if the method is none of these.
-pub fn request(method: &str, params: Option<&RawValue>) -> Option<Result<Ask, RpcError>> {
+pub fn request(
+    method: &str,
+    params: Option<&RawValue>,
+    habits: Habits,
+) -> Option<Result<Ask, RpcError>> {
     let errand = match method {
-        "session/fork" => read(method, params).and_then(fork),
+        "session/fork" => fork(method, params, habits),
         "authenticate" => read(method, params).map(sign_in),
         "logout" => read(method, params).map(|Nothing {}| Errand::SignOut),
         "providers/list" => read(method, params).map(|Nothing {}| Errand::Providers),
@@ -45,45 +49,24 @@ pub fn request(method: &str, params: Option<&RawValue>) -> Option<Result<Ask, Rp
 #[derive(Deserialize)]
 struct Nothing {}
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Fork<'a> {
-    #[serde(borrow)]
-    session_id: Cow<'a, str>,
-    #[serde(borrow)]
-    cwd: Cow<'a, str>,
-    #[serde(borrow, default)]
-    mcp_servers: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    additional_directories: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
-
-fn fork(params: Fork<'_>) -> Result<Errand, RpcError> {
+/// A session that goes on from another one is set up as any other.
+fn fork(method: &str, params: Option<&RawValue>, habits: Habits) -> Result<Errand, RpcError> {
+    #[derive(Deserialize)]
+    struct More<'a> {
+        #[serde(borrow, default, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    let OfSession { session_id } = read(method, params)?;
+    let More { meta } = read(method, params)?;
     Ok(Errand::Fork {
-        session_id: params.session_id.into_owned(),
-        setup: setup::read(
-            params.cwd,
-            params.mcp_servers,
-            params.additional_directories,
-        )?,
-        point: params.meta.and_then(point),
+        session_id: session_id.into_owned(),
+        setup: place::read(method, params, habits)?,
+        point: point(meta),
     })
 }
 
 /// `jetbrains.air.fork`. One that cannot be read means the whole session.
-fn point(meta: &RawValue) -> Option<ForkPoint> {
-    #[derive(Deserialize)]
-    struct Meta<'a> {
-        #[serde(borrow)]
-        jetbrains: Jetbrains<'a>,
-    }
-    #[derive(Deserialize)]
-    struct Jetbrains<'a> {
-        #[serde(borrow)]
-        air: Air<'a>,
-    }
+fn point(meta: Option<&RawValue>) -> Option<ForkPoint> {
     #[derive(Deserialize)]
     struct Air<'a> {
         #[serde(borrow)]
@@ -100,8 +83,7 @@ fn point(meta: &RawValue) -> Option<ForkPoint> {
         #[serde(borrow, default)]
         message_occurrence: Option<&'a RawValue>,
     }
-    let Meta { jetbrains } = serde_json::from_str(meta.get()).ok()?;
-    let point: Point<'_> = jetbrains.air.fork;
+    let Air { fork: point } = serde_json::from_str(air::of(meta)?.get()).ok()?;
     if point.version != 1 || point.message_id.trim().is_empty() {
         return None;
     }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::air;
 use super::answers::{line, raw};
-use super::decode::read;
+use super::decode::{OfSession, read};
 use super::setup;
 use crate::editor::Ask;
 use crate::host::{Errand, Extras, IndexQuery, IndexRow, ListItem, Shown, State};
@@ -33,17 +33,13 @@ pub fn request(
     let errand = match method {
         // "Done", as editors say it that have no archive of their own.
         "session/delete" if extras.on && !extras.index => {
-            read(method, params).map(|of: OfSession<'_>| of.archived(true))
+            read(method, params).map(|of| archived(of, true))
         }
         "session/list" if extras.on => read(method, params).and_then(|it| list(it, extras)),
         "_session/batch_get" if extras.batches => read(method, params).map(batch),
         "_session/rename" if extras.index => read(method, params).and_then(rename),
-        "_session/archive" if extras.index => {
-            read(method, params).map(|of: OfSession<'_>| of.archived(true))
-        }
-        "_session/unarchive" if extras.index => {
-            read(method, params).map(|of: OfSession<'_>| of.archived(false))
-        }
+        "_session/archive" if extras.index => read(method, params).map(|of| archived(of, true)),
+        "_session/unarchive" if extras.index => read(method, params).map(|of| archived(of, false)),
         "_session/list/subscribe" if extras.index => read(method, params).and_then(subscribe),
         "_session/list/unsubscribe" if extras.index => {
             read(method, params).map(|it: Subscription<'_>| Errand::Unwatch {
@@ -55,19 +51,10 @@ pub fn request(
     Some(errand.map(Ask::Errand))
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct OfSession<'a> {
-    #[serde(borrow)]
-    session_id: Cow<'a, str>,
-}
-
-impl OfSession<'_> {
-    fn archived(self, archived: bool) -> Errand {
-        Errand::Archive {
-            session_id: self.session_id.into_owned(),
-            archived,
-        }
+fn archived(of: OfSession<'_>, archived: bool) -> Errand {
+    Errand::Archive {
+        session_id: of.session_id.into_owned(),
+        archived,
     }
 }
 

@@ -1,8 +1,9 @@
-//! What else a client of ACP v1 says with a session's place: how the model is to be
-//! instructed (`systemPrompt`), and what it says in `_meta`; and frames of the Host that it
-//! asked for there.
+//! Where a session of ACP v1 is to work and with what, and what else a client says with it: how
+//! the model is to be instructed (`systemPrompt`), and its `_meta`; and frames of the Host that
+//! it asked for there.
 //!
-//! Pure. Invariant: nothing of `_meta` is understood here; a Host reads its own part.
+//! Pure. Invariants: all requests that make a session or take one up are read alike; nothing of
+//! `_meta` but AIR's part is understood here; a Host reads its own.
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
@@ -12,10 +13,48 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::{air, decode, setup};
 use crate::host::{Habits, Instructions, Setup};
 use crate::json::{self, Object};
 use crate::projection::path::absolute;
 use crate::rpc::{RpcError, error};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place<'a> {
+    #[serde(borrow)]
+    cwd: Cow<'a, str>,
+    /// `session/new` and `session/load` require it by the protocol, `session/resume` does not;
+    /// `null` counts as empty.
+    #[serde(borrow, default)]
+    mcp_servers: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    additional_directories: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    system_prompt: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+/// Reads it from the params of a request.
+///
+/// # Errors
+/// The field that cannot be used, and why.
+pub fn read(method: &str, params: Option<&RawValue>, habits: Habits) -> Result<Setup, RpcError> {
+    let Place {
+        cwd,
+        mcp_servers,
+        additional_directories,
+        system_prompt,
+        meta,
+    } = decode::read(method, params)?;
+    check(&cwd, additional_directories.as_deref(), habits)?;
+    let setup = setup::read(cwd, mcp_servers, additional_directories)?;
+    Ok(Setup {
+        custom: air::instructions(meta),
+        ..add(setup, system_prompt, meta, habits)?
+    })
+}
 
 #[derive(Deserialize)]
 struct SystemPrompt<'a> {
@@ -35,10 +74,7 @@ struct Text<'a> {
 
 /// Checks folders in the words of such a Host, which name the value (Claude adapter,
 /// section 4).
-///
-/// # Errors
-/// A folder that is not absolute.
-pub fn check(cwd: &str, folders: Option<&[&RawValue]>, habits: Habits) -> Result<(), RpcError> {
+fn check(cwd: &str, folders: Option<&[&RawValue]>, habits: Habits) -> Result<(), RpcError> {
     if !habits.instructed {
         return Ok(());
     }
@@ -61,11 +97,8 @@ pub fn check(cwd: &str, folders: Option<&[&RawValue]>, habits: Habits) -> Result
     Ok(())
 }
 
-/// Adds it, for a Host that has use for it.
-///
-/// # Errors
-/// Instructions that cannot be read (Claude adapter, section 4).
-pub fn add(
+/// Adds what else is said, for a Host that has use for it.
+fn add(
     setup: Setup,
     system_prompt: Option<&RawValue>,
     meta: Option<&RawValue>,

@@ -9,23 +9,63 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::session::Session;
 use super::turns::Gate;
 use super::wire::{Frame, part};
 use crate::host::more::{Compacting, More};
-use crate::host::{Cx, Fact};
+use crate::host::{Client, Cx, Fact};
 use crate::json::Object;
 use crate::object;
 use crate::projection::{Compacted, Hint, Report, Shown, Status, ToolKind};
 
+/// As it is said, and in other letters as it is stored.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Facts {
     trigger: Option<String>,
+    #[serde(alias = "preTokens")]
     pre_tokens: Option<u64>,
+    #[serde(alias = "postTokens")]
     post_tokens: Option<u64>,
+    #[serde(alias = "durationMs")]
     duration_ms: Option<u64>,
+}
+
+/// What a compaction was worth.
+pub fn facts(metadata: Option<&RawValue>) -> Compacted {
+    let facts: Facts = part(metadata);
+    Compacted {
+        trigger: facts.trigger,
+        before: facts.pre_tokens,
+        after: facts.post_tokens,
+        took_ms: facts.duration_ms,
+        error: None,
+    }
+}
+
+/// One of the past, which is over: as such, or as a card with its summary. `None` for an editor
+/// that knows neither.
+pub fn past(client: Client, id: &str, summary: String, facts: Compacted) -> Option<Fact<'static>> {
+    let facts = worded(facts);
+    if client.compactions {
+        return Some(Fact::More(More::Compaction {
+            id: id.to_owned(),
+            state: Compacting::Done,
+            summary: Some(summary),
+            facts,
+        }));
+    }
+    client.extras.on.then(|| {
+        let card = Report {
+            status: Some(Status::Completed),
+            content: Some(Vec::from([Shown::Text(summary)])),
+            hints: Vec::from([Hint::Compaction(facts)]),
+            ..card(id, Compacting::Runs)
+        };
+        Fact::Card(card.into())
+    })
 }
 
 impl Session {
@@ -70,16 +110,9 @@ impl Session {
     /// `compact_boundary`: what it was worth.
     pub(super) fn compact_boundary(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
         self.compacted(cx, true, None);
-        let facts: Facts = part(frame.compact_metadata);
-        let after = facts.post_tokens;
+        let facts = facts(frame.compact_metadata);
+        let after = facts.after;
         if let Some(id) = self.compaction_told.take() {
-            let facts = Compacted {
-                trigger: facts.trigger,
-                before: facts.pre_tokens,
-                after: facts.post_tokens,
-                took_ms: facts.duration_ms,
-                error: None,
-            };
             self.tell_compaction(cx, &id, Compacting::Done, facts);
         }
         let usage = self.meter.compacted(after.unwrap_or_default());

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::extras::Extras;
 use super::session::Session;
 use super::starting::Again;
+use super::titles::Title;
 use super::wire::Frame;
 use super::{Claude, failure};
 use crate::effect::Level;
@@ -48,6 +49,10 @@ impl Claude {
         let (program, environment) = (&self.program, &self.environment);
         let mut session = Session::start_again(cx, program, environment, ticket, setup, again);
         session.again = false;
+        if session.stored {
+            // It may have a name, and its file is not looked into.
+            session.title = Title::Done;
+        }
         self.sessions.insert(session.channel(), session);
     }
 }

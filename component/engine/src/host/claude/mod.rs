@@ -80,6 +80,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::HostChoice;
 use crate::host::{Command, Cx, Fact, Habits, Outcome, SessionKey, SignIn};
 use crate::input::{Channel, FileArrival, Handle, HostArrival};
+use crate::limits;
 
 use environment::Environment;
 use session::Session;
@@ -104,6 +105,7 @@ pub const HABITS: Habits = Habits {
     terse: true,
     instructed: true,
     errands: true,
+    closes_again: true,
     extras: true,
 };
 
@@ -267,10 +269,36 @@ impl Claude {
     /// Something came on a channel.
     pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, arrival: HostArrival) {
         if self.side_arrival(cx, channel, &arrival) {
+        } else if let HostArrival::Bytes(bytes) = &arrival {
+            self.lines(cx, channel, bytes);
         } else if let Some(session) = self.sessions.get_mut(&channel) {
             session.arrival(cx, arrival);
         }
         self.sweep(cx);
+    }
+
+    /// What a process says, line by line: what one of them changes for the others is done
+    /// before the next, so that it makes no difference in how many pieces they come (rule R9).
+    fn lines(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, bytes: &[u8]) {
+        let Some(session) = self.sessions.get_mut(&channel) else {
+            return;
+        };
+        let mut lines = core::mem::take(&mut session.lines);
+        lines.push(bytes, limits::CLAUDE_LINE, |line| {
+            let session = self.sessions.get_mut(&channel);
+            // What it says after it was replaced is to nobody.
+            let Some(session) = session.filter(|it| !it.is_replaced()) else {
+                return;
+            };
+            session.says(cx, &line);
+            // Most lines are nobody else's business.
+            if self.stored.waits() || self.astray || session.stirs() {
+                self.sweep(cx);
+            }
+        });
+        if let Some(session) = self.sessions.get_mut(&channel) {
+            session.lines = lines;
+        }
     }
 
     /// An answer about a file that a session shows a change of.

@@ -55,7 +55,7 @@ pub struct Session {
     pub(super) cwd: String,
     pub(super) program: String,
     pub(super) channel: Channel,
-    lines: Lines,
+    pub(super) lines: Lines,
     pub(super) stage: Stage,
     /// The process in whose place it starts, when that is gone.
     pub(super) after: Option<Channel>,
@@ -274,7 +274,7 @@ impl Session {
             servers
         };
         !self.leaves()
-            && !self.is_starting()
+            && !matches!(self.stage, Stage::Starting(_))
             && self.setup.cwd == setup.cwd
             && self.setup.folders == setup.folders
             && self.setup.custom == setup.custom
@@ -310,7 +310,7 @@ impl Session {
     }
 
     /// Whether another process has its place.
-    fn is_replaced(&self) -> bool {
+    pub(super) fn is_replaced(&self) -> bool {
         self.key.is_none() && matches!(self.stage, Stage::Ending(_))
     }
 
@@ -346,9 +346,6 @@ impl Session {
                 let failure = failure::refused(&self.program, &self.cwd, &refusal);
                 self.gone(cx, &failure);
             }
-            // What it says after it was replaced is to nobody.
-            HostArrival::Bytes(_) if self.is_replaced() => {}
-            HostArrival::Bytes(bytes) => self.bytes(cx, &bytes),
             HostArrival::Diagnostic(bytes) => self.diagnostic(&bytes),
             HostArrival::Exited(code) => {
                 self.exit = Some(code);
@@ -363,7 +360,8 @@ impl Session {
                 let failure = failure::exited(self.exit.flatten(), &self.said);
                 self.gone(cx, &failure);
             }
-            HostArrival::Response(..) | HostArrival::Drained(_) => {}
+            // Its lines are handled one by one (`Claude::lines`).
+            HostArrival::Bytes(_) | HostArrival::Response(..) | HostArrival::Drained(_) => {}
         }
     }
 
@@ -374,16 +372,21 @@ impl Session {
             .note(Level::Error, "a line of Claude Code could not be handled");
     }
 
-    fn bytes(&mut self, cx: &mut Cx<'_, '_>, bytes: &[u8]) {
-        let mut lines = core::mem::take(&mut self.lines);
-        lines.push(bytes, limits::CLAUDE_LINE, |line| match line {
+    /// It says a line.
+    pub(super) fn says(&mut self, cx: &mut Cx<'_, '_>, line: &Line<'_>) {
+        match line {
             Line::Whole(line) => self.line(cx, line),
             Line::TooLong => cx.core.note(
                 Level::Warn,
                 "a line of Claude Code is longer than 32 MiB and was skipped",
             ),
-        });
-        self.lines = lines;
+        }
+    }
+
+    /// Whether more than it itself is to be seen to: its process is to be replaced, or
+    /// nothing is left to do.
+    pub(super) fn stirs(&self) -> bool {
+        self.over() || matches!(self.anew, Anew::Due { .. })
     }
 
     fn diagnostic(&mut self, bytes: &[u8]) {

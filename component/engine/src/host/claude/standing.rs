@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::control::Purpose;
 use super::failure;
 use super::session::Session;
+use super::titles::Title;
 use crate::host::{Account, Cx, Fact, Standing, State};
 use crate::object;
 use crate::rpc::Ticket;
@@ -21,6 +22,8 @@ pub struct Remembered {
     pub account: Option<Account>,
     /// Unix milliseconds at which the last turn ended.
     ended_at: Option<u64>,
+    /// What the session is called.
+    pub title: Option<String>,
     cost_usd: Option<f64>,
 }
 
@@ -86,6 +89,8 @@ impl Session {
             let failure = failure::setting(error);
             return cx.answer(Fact::Refused { ticket, failure });
         }
+        // The model's name for it would take the user's away.
+        self.title = Title::Done;
         self.named(cx, title);
         cx.answer(Fact::Done { ticket });
     }

@@ -322,7 +322,7 @@ impl Session {
         let stopped = self.stage.is_live() && (own || name.is_some());
         if own && stopped {
             self.own_ends(cx, Over::Stopped);
-            self.cancel(cx);
+            self.interrupt_own(cx);
         } else if let Some(name) = name.filter(|_| stopped) {
             let request = object! { "subtype": "stop_task", "task_id": id };
             self.request(cx, Purpose::Nothing, &request);
@@ -339,6 +339,16 @@ impl Session {
             );
         }
         cx.answer(Fact::TaskStopped { ticket, stopped });
+    }
+
+    /// What Claude does by itself is stopped; prompts that wait behind it are not.
+    fn interrupt_own(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Some(number) = self.turns.cancel_own() {
+            self.permissions.cancelled();
+            self.compaction_stopped(cx);
+            let purpose = Purpose::Interrupt(number);
+            self.request(cx, purpose, &object! { "subtype": "interrupt" });
+        }
     }
 
     /// The process is gone: nothing more comes of anything.

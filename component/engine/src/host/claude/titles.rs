@@ -1,8 +1,9 @@
 //! What a session is called (Claude adapter, section 14): a name that the model makes of the
 //! first words, else these words.
 //!
-//! Invariant: the model is asked once a session; what is said by a command of the program's
-//! own is not what the user is after, unless nothing else was said.
+//! Invariants: the model is asked once a session, and never for one that has a name; what is
+//! said by a command of the program's own is not what the user is after, unless nothing else
+//! was said.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,6 +23,8 @@ use crate::{limits, object, stamp};
 pub enum Title {
     /// The model was not asked; the end of what was said so far.
     Wanted { said: String },
+    /// There is one already: the editor is told it with the next prompt, or at a turn's end.
+    Known { title: String },
     /// It was asked to name these words.
     Asked { words: String },
     /// It made none: these words are to do, at the turn's end.
@@ -39,6 +42,12 @@ impl Default for Title {
 }
 
 impl Title {
+    /// Of a session that was stored; one without a name still gets it.
+    #[must_use]
+    pub fn stored(title: Option<String>) -> Title {
+        title.map_or_else(Title::default, |title| Title::Known { title })
+    }
+
     /// The process that was asked is gone.
     #[must_use]
     pub fn unasked(self) -> Title {
@@ -63,8 +72,10 @@ impl Title {
 }
 
 impl Session {
-    /// A prompt: the first that means something to the model names the session.
+    /// A prompt: the first that means something to the model names the session, unless it has
+    /// a name.
     pub(super) fn title(&mut self, cx: &mut Cx<'_, '_>, words: &str) {
+        self.title_known(cx);
         let local = words.strip_prefix('/').is_some_and(|rest| {
             let name = rest.split_whitespace().next().unwrap_or_default();
             is_local(name)
@@ -88,6 +99,15 @@ impl Session {
         }
     }
 
+    /// Tells the name that it has, once.
+    fn title_known(&mut self, cx: &mut Cx<'_, '_>) {
+        if let Title::Known { title } = &mut self.title {
+            let title = core::mem::take(title);
+            self.title = Title::Done;
+            self.tell_title(cx, title, true);
+        }
+    }
+
     fn ask_title(&mut self, cx: &mut Cx<'_, '_>, words: String) {
         if words.trim().is_empty() {
             return;
@@ -99,8 +119,17 @@ impl Session {
         self.title = Title::Asked { words };
     }
 
+    /// The conversation begins anew. Its name stays, and is told again; what was said before
+    /// gives it none.
+    pub(super) fn title_reset(&mut self) {
+        if !matches!(self.title, Title::Asked { .. }) {
+            self.title = Title::stored(self.remembered.title.clone());
+        }
+    }
+
     /// A turn is over.
     pub(super) fn title_due(&mut self, cx: &mut Cx<'_, '_>) {
+        self.title_known(cx);
         match core::mem::replace(&mut self.title, Title::Done) {
             Title::Wanted { said } if !said.trim().is_empty() => self.ask_title(cx, said),
             Title::Ours { words } => {
@@ -136,12 +165,17 @@ impl Session {
     /// The name that it got.
     pub(super) fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
         let title: String = title.chars().take(limits::CLAUDE_TITLE as usize).collect();
-        self.tell(
-            cx,
-            Fact::Titled {
-                title,
-                updated_at: i64::try_from(cx.core.now.wall).ok().and_then(stamp::iso),
-            },
-        );
+        self.tell_title(cx, title, false);
+    }
+
+    fn tell_title(&mut self, cx: &mut Cx<'_, '_>, title: String, again: bool) {
+        self.remembered.title = Some(title.clone());
+        let updated_at = i64::try_from(cx.core.now.wall).ok().and_then(stamp::iso);
+        let titled = Fact::Titled {
+            title,
+            updated_at,
+            again,
+        };
+        self.tell(cx, titled);
     }
 }

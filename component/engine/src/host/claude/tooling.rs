@@ -221,11 +221,14 @@ impl Session {
 
     /// The conversation begins anew (`/clear`).
     pub(super) fn reset(&mut self, cx: &mut Cx<'_, '_>) {
+        // What has a card or a terminal ends on the screen while it is still known.
+        self.tasks_reset(cx);
+        self.drop_outputs(cx, true);
+        self.close_calls(cx);
         let mut out = Vec::new();
         self.cards.reset(&mut out);
         self.tell_cards(cx, out);
-        self.tasks_reset(cx);
-        self.drop_outputs(cx, false);
+        self.title_reset();
     }
 
     pub(super) fn tell_cards(&mut self, cx: &mut Cx<'_, '_>, told: Vec<Told>) {

@@ -261,6 +261,19 @@ impl Turns {
         cancelled
     }
 
+    /// The editor stops what Claude does by itself, and no prompt with it. Which cancel this is;
+    /// `None` where a prompt runs, so that there is nothing of the kind to interrupt.
+    pub fn cancel_own(&mut self) -> Option<u64> {
+        let runs = |turn: &Turn| matches!(turn.phase, Phase::Active | Phase::Started);
+        if self.queue.iter().any(runs) {
+            return None;
+        }
+        self.cancels += 1;
+        self.window.open = true;
+        self.window.own |= self.own;
+        Some(self.cancels)
+    }
+
     /// The process answered the interrupt of this cancel: of what was abandoned by then and
     /// not begun, only these are still with it.
     pub fn receipt(&mut self, cancel: u64, still_queued: &[&str]) {

@@ -317,7 +317,14 @@ impl Maka {
         if !session.name.is_empty() {
             let title = session.name.to_string();
             let updated_at = session.last_used_at.and_then(stamp::iso);
-            let _fine = cx.tell(key, Fact::Titled { title, updated_at });
+            let _fine = cx.tell(
+                key,
+                Fact::Titled {
+                    title,
+                    updated_at,
+                    again: false,
+                },
+            );
         }
         // What is being set comes first, and this may be older.
         if let Some(configuration) = Configuration::of(&session)

@@ -82,6 +82,7 @@ pub const HABITS: Habits = Habits {
     terse: false,
     instructed: false,
     errands: false,
+    closes_again: false,
     extras: false,
 };
 

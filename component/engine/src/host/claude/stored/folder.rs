@@ -3,9 +3,12 @@
 //!
 //! Pure. Invariant: no path that comes out leads outside `projects`, whatever goes in.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+use crate::input::FileFacts;
 
 /// Units of a name that are kept; a longer one ends in a number made of the whole path.
 const NAME: usize = 200;
@@ -43,9 +46,12 @@ pub fn archived(project: &str, id: &str) -> String {
     format!("{project}/{id}.archived")
 }
 
-/// The session of such a file, by its name.
-pub fn of_archived(name: &str) -> Option<&str> {
-    name.strip_suffix(".archived").filter(|id| is_session(id))
+/// The sessions of a project that are in the archive.
+pub fn archive(entries: &[(String, FileFacts)]) -> BTreeSet<&str> {
+    let names = entries
+        .iter()
+        .filter_map(|(name, _)| name.strip_suffix(".archived"));
+    names.filter(|id| is_session(id)).collect()
 }
 
 /// The file of a subagent of a session.

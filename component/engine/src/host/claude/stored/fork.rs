@@ -17,6 +17,7 @@ use super::super::failure;
 use super::super::modes::BYPASS;
 use super::super::session::Session;
 use super::super::starting::Again;
+use super::super::titles::Title;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::point::Search;
@@ -86,6 +87,8 @@ struct Copy {
     made: bool,
     /// Whether the name is written, or on its way.
     named: bool,
+    /// The name, if there is one.
+    title: Option<String>,
     damaged: u64,
 }
 
@@ -144,6 +147,7 @@ impl Fork {
             out: Vec::new(),
             made: false,
             named: false,
+            title: None,
             damaged: 0,
         };
         Step::Copying(reading, copy)
@@ -236,11 +240,13 @@ impl Copy {
             return;
         };
         let most = limits::CLAUDE_TITLE as usize - MARK.len();
-        let title: String = title.chars().take(most).collect();
+        let mut title: String = title.chars().take(most).collect();
+        title.push_str(MARK);
         let row = object! {
-            "type": "custom-title", "customTitle": format!("{title}{MARK}"), "sessionId": self.id,
+            "type": "custom-title", "customTitle": title, "sessionId": self.id,
         };
         self.write(&row);
+        self.title = Some(title);
     }
 
     /// Writes a piece.
@@ -394,6 +400,7 @@ impl Claude {
         let mut session =
             Session::start_again(cx, program, environment, fork.ticket, fork.setup, again);
         session.again = false;
+        session.title = Title::stored(copy.title.clone());
         self.sessions.insert(session.channel(), session);
         Now::Over
     }

@@ -54,28 +54,14 @@ impl Glance {
         }
     }
 
-    /// The session's name: the user's, the model's, else what was said first.
+    /// The name that somebody gave the session: the user, the model, an older version.
+    pub fn name(&self) -> Option<String> {
+        best(&[&self.custom, &self.generated, &self.summary])
+    }
+
+    /// The session's name, else what was said first.
     pub fn title(&self) -> Option<String> {
-        let names = [
-            &self.custom,
-            &self.generated,
-            &self.summary,
-            &self.first,
-            &self.last,
-        ];
-        let name = names
-            .into_iter()
-            .flatten()
-            .find(|it| !it.trim().is_empty())?;
-        let words: Vec<&str> = name.split_whitespace().collect();
-        let title = words.join(" ");
-        let most = limits::CLAUDE_TITLE as usize;
-        if title.chars().count() <= most {
-            return Some(title);
-        }
-        let mut title: String = title.chars().take(most - 1).collect();
-        title.push('…');
-        Some(title)
+        self.name().or_else(|| best(&[&self.first, &self.last]))
     }
 
     fn rows(&mut self, bytes: &[u8]) {
@@ -125,6 +111,21 @@ impl Glance {
             _ => {}
         }
     }
+}
+
+/// The first of these that is not empty, on one line and not too long.
+fn best(names: &[&Option<String>]) -> Option<String> {
+    let mut names = names.iter().filter_map(|name| name.as_deref());
+    let name = names.find(|it| !it.trim().is_empty())?;
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let title = words.join(" ");
+    let most = limits::CLAUDE_TITLE as usize;
+    if title.chars().count() <= most {
+        return Some(title);
+    }
+    let mut title: String = title.chars().take(most - 1).collect();
+    title.push('…');
+    Some(title)
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! listed is left out, said, and spoils nothing.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -219,8 +218,7 @@ impl Listing {
 
     /// The sessions of a project that are wanted.
     fn found(&mut self, project: &str, entries: &[(String, FileFacts)], moved: &Moved) {
-        let names = entries.iter().map(|(name, _)| name.as_str());
-        let archive: BTreeSet<&str> = names.filter_map(folder::of_archived).collect();
+        let archive = folder::archive(entries);
         for (name, facts) in entries {
             let file = folder::session(name).filter(|_| facts.kind == FileKind::File);
             let Some((file, id)) = file.and_then(|file| Some((file, moved.session(file)?))) else {

@@ -12,19 +12,17 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::cards::Setting;
 use super::super::modes::BYPASS;
 use super::super::session::Session;
 use super::super::starting::Again;
+use super::super::titles::Title;
 use super::super::{Claude, failure};
-use super::children::Children;
 use super::glance::Glance;
 use super::list::{Now, missing, read};
 use super::replay::Replay;
 use super::tell::Telling;
 use super::{Job, folder};
 use crate::effect::FileDeparture;
-use crate::host::aside::Subagents;
 use crate::host::more::More;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
 use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
@@ -55,8 +53,15 @@ enum Step {
     Folder,
     /// Whether the session is there.
     File { project: String },
-    /// How it was set: the end of its file, of so many bytes, says.
-    End { project: String, size: u64 },
+    /// How it was set, and what it is called: the beginning of its file, of so many bytes,
+    /// says.
+    Head { project: String, size: u64 },
+    /// And its end.
+    End {
+        project: String,
+        size: u64,
+        glance: Box<Glance>,
+    },
     /// The process starts, or is there already (`live`); the history is shown.
     Running { channel: Channel, live: bool },
 }
@@ -65,7 +70,31 @@ enum Step {
 struct Found {
     /// The file, if the session has one.
     file: Option<(Handle, u64, String)>,
+    before: Before,
+}
+
+/// How the session was.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Before {
+    /// Whether something was said in it.
+    stored: bool,
+    /// How permissions were asked for.
     mode: Option<String>,
+    /// What it was called.
+    title: Option<String>,
+}
+
+impl Found {
+    fn file(handle: Handle, size: u64, project: String, glance: Glance) -> Found {
+        Found {
+            file: Some((handle, size, project)),
+            before: Before {
+                stored: true,
+                title: glance.name(),
+                mode: glance.mode.filter(|mode| mode != BYPASS),
+            },
+        }
+    }
 }
 
 impl Load {
@@ -177,31 +206,48 @@ impl Claude {
             }
             (Step::File { project }, Some(FileArrival::Facts(facts))) => {
                 let size = facts.size;
-                let asked = size.min(limits::FILE_READ);
-                read(cx, owner, handle, size - asked, asked);
-                load.step = Step::End { project, size };
+                read(cx, owner, handle, 0, size.min(limits::FILE_READ));
+                load.step = Step::Head { project, size };
             }
             (Step::File { .. }, Some(FileArrival::Refused(refusal))) if missing(&refusal) => {
-                let found = Found {
-                    file: None,
-                    mode: None,
-                };
+                let before = Before::default();
+                let found = Found { file: None, before };
                 return self.found(cx, job, load, found);
             }
-            (Step::End { project, size }, Some(FileArrival::Data(_, data))) => {
-                let mut glance = Glance::default();
-                if size <= limits::FILE_READ {
-                    glance.head(&data, true);
-                } else {
-                    glance.tail(&data);
+            (Step::Head { project, size }, Some(FileArrival::Data(_, data))) => {
+                let mut glance = Box::new(Glance::default());
+                let whole = size <= limits::FILE_READ;
+                glance.head(&data, whole);
+                if whole {
+                    let found = Found::file(handle, size, project, *glance);
+                    return self.found(cx, job, load, found);
                 }
-                let found = Found {
-                    file: Some((handle, size, project)),
-                    mode: glance.mode.filter(|mode| mode != BYPASS),
+                read(
+                    cx,
+                    owner,
+                    handle,
+                    size - limits::FILE_READ,
+                    limits::FILE_READ,
+                );
+                load.step = Step::End {
+                    project,
+                    size,
+                    glance,
                 };
+            }
+            (
+                Step::End {
+                    project,
+                    size,
+                    mut glance,
+                },
+                Some(FileArrival::Data(_, data)),
+            ) => {
+                glance.tail(&data);
+                let found = Found::file(handle, size, project, *glance);
                 return self.found(cx, job, load, found);
             }
-            (Step::End { .. }, _) => {
+            (Step::Head { .. } | Step::End { .. }, _) => {
                 cx.core.file_close(handle);
                 return load.refuse(cx, failure::unforeseen());
             }
@@ -225,14 +271,10 @@ impl Claude {
             let failure = failure::unknown(&load.id);
             return load.refuse(cx, failure);
         }
-        let stored = found.file.is_some();
+        let before = found.before;
         match found.file {
             Some((handle, size, project)) if load.replay => {
-                let telling = {
-                    let shows = Subagents::of(&load.setup.client);
-                    let children = Children::new(shows, &load.id);
-                    Telling::new(Setting::of(&load.setup, true), children)
-                };
+                let telling = Telling::new(&load.setup, &load.id);
                 let owner = FileOwner::Claude(job);
                 let file = (handle, size);
                 let reading = Replay::new(load.key, owner, &project, &load.file, file, telling);
@@ -252,8 +294,12 @@ impl Claude {
                 load.step = Step::Running { channel, live };
             }
             (Some(session), _) => {
+                let stored = before.stored;
                 let mut heir = session.otherwise(cx, load.ticket, &load.setup, stored);
-                heir.before = heir.before.take().or(found.mode);
+                heir.before = heir.before.take().or(before.mode);
+                if before.title.is_some() {
+                    heir.title = Title::stored(before.title);
+                }
                 let channel = heir.channel();
                 self.succeed(heir);
                 if let Some(reading) = &mut load.reading {
@@ -264,23 +310,17 @@ impl Claude {
                     live: false,
                 };
             }
-            _ => self.start_load(cx, &mut load, stored, found.mode),
+            _ => self.start_load(cx, &mut load, before),
         }
         self.stored.jobs.insert(job, Job::Load(load));
         Now::Waits
     }
 
-    fn start_load(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        load: &mut Load,
-        resume: bool,
-        mode: Option<String>,
-    ) {
+    fn start_load(&mut self, cx: &mut Cx<'_, '_>, load: &mut Load, before: Before) {
         let again = Again {
             id: load.id.clone(),
-            resume,
-            mode,
+            resume: before.stored,
+            mode: before.mode,
             own: Some(load.file.clone()).filter(|file| *file != load.id),
             forked: None,
         };
@@ -289,6 +329,7 @@ impl Claude {
         let mut session =
             Session::start_again(cx, program, &self.environment, load.ticket, setup, again);
         session.known_as(load.key);
+        session.title = Title::stored(before.title);
         let channel = session.channel();
         self.keys.insert(load.key, channel);
         self.sessions.insert(channel, session);

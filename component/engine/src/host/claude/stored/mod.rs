@@ -84,6 +84,11 @@ impl Stored {
         }
     }
 
+    /// Whether anything is under way.
+    pub fn waits(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
     fn id(&mut self) -> u64 {
         self.next += 1;
         self.next

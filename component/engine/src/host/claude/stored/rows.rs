@@ -47,6 +47,9 @@ pub struct Row<'a> {
     /// The working folder.
     #[serde(borrow)]
     pub cwd: Text<'a>,
+    /// `system`: the context was made smaller, and what that was worth.
+    #[serde(borrow)]
+    pub compact_metadata: Option<&'a RawValue>,
     /// `user`: how permissions were asked for then.
     #[serde(borrow)]
     pub permission_mode: Text<'a>,

@@ -3,22 +3,23 @@
 //! Touches the cards of the past alone. Invariant: what the program said to the model, or to
 //! itself, is not shown as anybody's words.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::super::cards::{Cards, Ended, Setting, Told};
+use super::super::compaction;
 use super::super::wire::{Block, Message, Origin, part};
 use super::children::Children;
 use super::rows::{By, OfAgent, Picture, Row};
 use super::{folder, words};
 use crate::host::aside::Subagents;
 use crate::host::more::More;
-use crate::host::{Fact, Said};
+use crate::host::{Client, Fact, Said, Setup};
 use crate::object;
-use crate::projection::Speaker;
+use crate::projection::{Compacted, Speaker};
 
 /// Said by the program where the model had nothing to say.
 const SILENT: &str = "No response requested.";
@@ -30,6 +31,10 @@ pub struct Telling {
     pub cards: Cards,
     /// Subagents that are shown as sessions.
     pub children: Children,
+    /// What the editor shows.
+    client: Client,
+    /// What the compaction was worth whose summary is next.
+    compacted: Compacted,
     /// A command is next that runs in the program itself.
     local: bool,
 }
@@ -44,12 +49,13 @@ pub struct Subagent {
 }
 
 impl Telling {
-    /// Nothing was told yet.
-    pub fn new(setting: Setting, children: Children) -> Telling {
+    /// Nothing was told yet of this session.
+    pub fn new(setup: &Setup, id: &str) -> Telling {
         Telling {
-            cards: Cards::new(setting),
-            children,
-            local: false,
+            cards: Cards::new(Setting::of(setup, true)),
+            children: Children::new(Subagents::of(&setup.client), id),
+            client: setup.client,
+            ..Telling::default()
         }
     }
 
@@ -77,6 +83,9 @@ impl Telling {
         match &*row.kind {
             "user" => self.user(row, parent, tell),
             "assistant" => self.assistant(row, parent, tell),
+            "system" if row.compact_metadata.is_some() => {
+                self.compacted = compaction::facts(row.compact_metadata);
+            }
             _ => {}
         }
     }
@@ -112,6 +121,10 @@ impl Telling {
         }
         let id = row.uuid.as_deref().unwrap_or_default();
         let speaker = if row.is_compact_summary {
+            let facts = core::mem::take(&mut self.compacted);
+            if let Some(fact) = compaction::past(self.client, id, summary(&blocks), facts) {
+                return tell(fact);
+            }
             Speaker::Agent
         } else {
             Speaker::User
@@ -294,6 +307,13 @@ impl Telling {
             }
         }
     }
+}
+
+/// What a compaction left of the rows before it.
+fn summary(blocks: &[Block<'_>]) -> String {
+    let texts = blocks.iter().filter(|block| block.kind == "text");
+    let texts: Vec<_> = texts.filter_map(|it| words::written(&it.text)).collect();
+    texts.join("\n\n")
 }
 
 /// The blocks as they are written; none for a bare text.

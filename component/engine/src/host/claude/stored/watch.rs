@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Claude, Due, failure};
-use super::list::{Listing, Now, To};
+use super::list::{Listing, Now, To, missing};
 use super::{Job, folder};
 use crate::effect::FileDeparture;
 use crate::host::{Cx, Fact, IndexQuery, Shown, Standing};
@@ -122,18 +122,22 @@ impl Claude {
             self.look(cx, id.to_owned());
             return Now::Over;
         }
-        let entries = match arrival {
-            Some(FileArrival::Entries(entries)) => entries,
-            // Nothing was stored there yet, or it cannot be seen just now.
-            _ => Vec::new(),
+        let now = match arrival {
+            Some(FileArrival::Entries(entries)) => Some(self.see(&entries)),
+            // Nothing was stored there yet, or nothing is any more.
+            Some(FileArrival::Refused(refusal)) if missing(&refusal) => Some(BTreeMap::new()),
+            // What cannot be seen just now is not gone.
+            _ => None,
         };
-        let now = self.see(&entries);
         let job = self.stored.id();
         let Some(watch) = self.stored.watches.get_mut(id) else {
             return Now::Over;
         };
         let due = Due::Look(id.to_owned());
         watch.timer = Some(cx.arm(due, limits::CLAUDE_LOOK_MS));
+        let Some(now) = now else {
+            return Now::Over;
+        };
         let Some(before) = watch.seen.replace(now.clone()) else {
             return Now::Over;
         };
@@ -161,10 +165,7 @@ impl Claude {
     }
 
     fn see(&self, entries: &[(String, FileFacts)]) -> BTreeMap<String, Seen> {
-        let archived = |id: &str| {
-            let mut names = entries.iter().map(|(name, _)| folder::of_archived(name));
-            names.any(|it| it == Some(id))
-        };
+        let archive = folder::archive(entries);
         let sessions = entries
             .iter()
             .filter(|(_, facts)| facts.kind == FileKind::File);
@@ -174,7 +175,7 @@ impl Claude {
             let seen = Seen {
                 size: facts.size,
                 modified: facts.modified,
-                archived: archived(file),
+                archived: archive.contains(file),
                 standing: self.standing(id),
             };
             Some((id.to_owned(), seen))
