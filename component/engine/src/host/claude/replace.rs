@@ -146,6 +146,7 @@ impl Session {
             heir.unread = core::mem::take(&mut self.unread);
         }
         self.id.clear();
+        self.own = None;
     }
 
     /// Everything that ends with the process, while the session still hears of it.
