@@ -342,3 +342,18 @@ fn given_a_wish_for_raw_frames_when_the_process_speaks_then_those_go_on_as_they_
     assert_eq!(raw(task), [result]);
     assert_eq!(raw(json!(false)), [""; 0]);
 }
+
+/// Rule R7 holds for them too.
+#[test]
+fn given_a_slow_editor_when_raw_frames_flood_it_then_the_process_is_not_read() {
+    let mut scene = Scene::plain();
+    let wish = json!({ "_meta": { "claudeCode": { "emitRawSDKMessages": true } } });
+    made(&mut scene, wish);
+    scene.prompt("one");
+    scene.desk.editor_reads = false;
+    let frame = words::system("anything", json!({ "text": "x".repeat(1 << 20) }));
+    scene.says((0..24).map(|_| frame.clone()));
+    let effects = scene.desk.calls.iter().flat_map(|call| &call.effects);
+    let stopped = effects.filter(|it| format!("{it:?}").contains("Read(false)"));
+    assert_eq!(stopped.count(), 1);
+}

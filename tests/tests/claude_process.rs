@@ -3,7 +3,7 @@
 
 use airlock_engine::{Effect, HostArrival, HostDeparture, HostRefusal};
 use airlock_tests::scripted_cli::words::{
-    NEW, aborted, can_use_tool, done, life, of, result, state, text,
+    NEW, aborted, assistant_of, can_use_tool, done, life, of, result, state, system, text,
 };
 use airlock_tests::scripted_cli::{Scene, answer_frames, each_way};
 use serde_json::{Value, json};
@@ -147,6 +147,35 @@ fn given_a_grandchild_with_the_pipe_when_the_process_exits_then_prompts_are_answ
     assert!(error_of(&scene, prompt).contains("exit code 1"));
     assert_eq!(scene.desk.channels(), [0; 0]);
     assert_eq!(scene.desk.armed(), [0; 0]);
+}
+
+/// What was shown to run is shown to have ended.
+#[test]
+fn given_a_call_and_a_compaction_when_the_process_dies_then_both_are_told_to_have_failed() {
+    each_way(|scene| {
+        let prompt = scene.working("Working");
+        let block = json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash",
+                                        "input": { "command": "ls" } });
+        let compacting = json!({ "status": "compacting", "uuid": "small" });
+        scene.says([
+            assistant_of("msg_1", &json!([block])),
+            system("status", compacting),
+        ]);
+        scene.editor();
+        scene.dies(1);
+        let told = scene.editor();
+        let ended = ["small", "toolu_1"].map(|id| {
+            let card = format!("tool_call_update {id} failed");
+            told.iter().position(|it| it.starts_with(&card))
+        });
+        let answer = told
+            .iter()
+            .position(|it| it.starts_with(&format!("{prompt} ")));
+        assert!(
+            ended.iter().all(|at| at.is_some() && *at < answer),
+            "{told:?}"
+        );
+    });
 }
 
 /// A process that closes its pipe and lives on is ended.

@@ -210,6 +210,19 @@ fn given_a_large_context_when_the_user_comes_back_or_goes_then_it_is_left_as_it_
         scene.wait(60 * 60_000);
         assert_eq!(compacted(scene), 0);
     });
+    // Claude works all the same.
+    each_way(|scene| {
+        turn(scene, 300_000, true, 1_000_000);
+        scene.says([words::task_started("toolu_1", true)]);
+        scene.wait(60 * 60_000);
+        assert_eq!(compacted(scene), 0);
+    });
+    each_way(|scene| {
+        turn(scene, 300_000, true, 1_000_000);
+        scene.says([words::init(&words::NEW), requesting(&[])]);
+        scene.wait(60 * 60_000);
+        assert_eq!(compacted(scene), 0);
+    });
 }
 
 /// A client that shows notices gets one.

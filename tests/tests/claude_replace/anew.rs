@@ -183,3 +183,22 @@ fn given_a_load_while_the_fresh_process_starts_then_the_plan_is_carried_out_all_
         assert_eq!(scene.desk.host.started.len(), 2);
     });
 }
+
+/// Race: a load runs while the turn that planned ends: the fresh process answers it.
+#[test]
+fn given_a_load_while_the_turn_that_planned_ends_then_it_is_answered_by_the_fresh_process() {
+    // Which comes first differs between the ways.
+    for way in 0..4 {
+        let scene = &mut scene(way);
+        let prompt = scene.prompt("one");
+        chosen(scene, 1);
+        let session = scene.session.clone();
+        stored(scene, &session, "one");
+        let params = json!({ "sessionId": session, "cwd": CWD, "mcpServers": [] });
+        let load = scene.desk.request("session/load", &params);
+        scene.says([aborted(of(&[1]))]);
+        assert_eq!(scene.answer(load).as_deref(), Some("done"));
+        done(scene, 1);
+        assert_eq!(scene.answer(prompt).as_deref(), Some("end_turn"));
+    }
+}

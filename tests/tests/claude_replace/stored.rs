@@ -94,7 +94,10 @@ fn given_a_session_that_began_anew_when_listed_then_it_is_there_once_as_it_is_no
         let own = begun_anew(scene);
         let session = scene.session.clone();
         assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
-        // It stays so behind its end.
+        // It stays so in another process, and behind its end.
+        reroute(scene, "first");
+        assert!(started_with(scene, 2, &format!("--resume={own}")));
+        assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
         scene.close();
         assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
         // A name goes to the file that is listed.

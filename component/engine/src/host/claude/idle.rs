@@ -32,9 +32,9 @@ impl Session {
         }
     }
 
-    /// Whether anything is done, by itself and in the background too.
+    /// Whether Claude does anything, by itself and in the background too.
     fn works(&self) -> bool {
-        self.turns.busy() || self.turns.active() || self.tasks.running().next().is_some()
+        self.turns.busy() || self.turns.active() || self.tasks.subagents_run()
     }
 
     /// Nobody worked for so long.

@@ -2,9 +2,9 @@
 //! (`anew`), on another way to the models (`restart`), or with another setup (a load).
 //!
 //! Whatever the reason, what only the old process could have done is ended and answered
-//! before anything is handed over, and the heir gets the rest; [`Session::hand_over`] is the
-//! only list of that. An heir that has the same conversation starts when the old process is
-//! gone; until it is there, what is asked of the session waits in it.
+//! before anything is handed over, and the heir gets the rest: the only lists of both are
+//! here. An heir that has the same conversation starts when the old process is gone; until it
+//! is there, what is asked of the session waits in it.
 //!
 //! Invariants: no two processes have the same conversation; nobody who waits is forgotten,
 //! and nobody is answered by both.
@@ -50,7 +50,7 @@ impl Session {
         };
         let own = self.own.clone().map(|own| match self.stored {
             true => own,
-            // Whether there is a file is not known, and both would be wrong to rely on.
+            // Whether that one has a file is not known: a new one has none.
             false => cx.core.uuid(),
         });
         let again = Again {
@@ -146,6 +146,7 @@ impl Session {
             heir.unread = core::mem::take(&mut self.unread);
         }
         self.id.clear();
+        self.own = None;
     }
 
     /// Everything that ends with the process, while the session still hears of it.

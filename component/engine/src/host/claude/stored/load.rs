@@ -357,39 +357,38 @@ impl Claude {
     }
 
     fn settle_load(&mut self, cx: &mut Cx<'_, '_>, job: u64, mut load: Load) {
-        match &mut load.step {
-            Step::Running { channel, live } => {
-                let session = self.sessions.get_mut(channel);
-                let why = session.as_ref().and_then(|it| it.why.clone());
-                let Some(session) = session.filter(|it| !it.leaves()) else {
-                    // Where the process failed, it has told why.
-                    let _over = load.refuse(cx, why.unwrap_or_else(failure::ended));
-                    return;
-                };
-                let told = load.reading.as_ref().is_none_or(|it| it.over());
-                if told && session.is_live() {
-                    if let Some(mut reading) = load.reading.take() {
-                        if *live {
-                            let runs = |id: &str| session.is_running(id);
-                            reading.telling.children.over(&runs, &mut |fact| {
-                                let _heard = cx.tell(load.key, fact);
-                            });
-                            session.read(cx, true);
-                        } else {
-                            reading.telling.over(&mut |fact| {
-                                let _heard = cx.tell(load.key, fact);
-                            });
-                            let Telling {
-                                cards, children, ..
-                            } = reading.telling;
-                            session.remembers(cards, children.into_all());
-                        }
+        if let Step::Running { channel, live } = &mut load.step {
+            // It may have been replaced since.
+            let channel = self.keys.get(&load.key).unwrap_or(channel);
+            let session = self.sessions.get_mut(channel);
+            let why = session.as_ref().and_then(|it| it.why.clone());
+            let Some(session) = session.filter(|it| !it.leaves()) else {
+                // Where the process failed, it has told why.
+                let _over = load.refuse(cx, why.unwrap_or_else(failure::ended));
+                return;
+            };
+            let told = load.reading.as_ref().is_none_or(|it| it.over());
+            if told && session.is_live() {
+                if let Some(mut reading) = load.reading.take() {
+                    if *live {
+                        let runs = |id: &str| session.is_running(id);
+                        reading.telling.children.over(&runs, &mut |fact| {
+                            let _heard = cx.tell(load.key, fact);
+                        });
+                        session.read(cx, true);
+                    } else {
+                        reading.telling.over(&mut |fact| {
+                            let _heard = cx.tell(load.key, fact);
+                        });
+                        let Telling {
+                            cards, children, ..
+                        } = reading.telling;
+                        session.remembers(cards, children.into_all());
                     }
-                    load.past_over(cx);
-                    return session.loaded(cx, load.ticket);
                 }
+                load.past_over(cx);
+                return session.loaded(cx, load.ticket);
             }
-            _ => {}
         }
         self.stored.jobs.insert(job, Job::Load(load));
     }
@@ -413,8 +412,9 @@ impl Claude {
         };
         load.close(cx);
         load.reading = None;
-        match load.step {
-            Step::Running { channel, live } => match self.sessions.get_mut(&channel) {
+        if let Step::Running { channel, live } = load.step {
+            let channel = self.keys.get(&load.key).copied().unwrap_or(channel);
+            match self.sessions.get_mut(&channel) {
                 Some(session) if live => session.read(cx, true),
                 Some(session) if !load.owned => {
                     // Its end is to be heard, even if the editor was slow.
@@ -422,8 +422,7 @@ impl Claude {
                     session.close(cx, None);
                 }
                 _ => {}
-            },
-            _ => {}
+            }
         }
     }
 
