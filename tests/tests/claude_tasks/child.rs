@@ -459,6 +459,40 @@ fn given_a_running_subagent_when_the_process_dies_then_its_session_has_failed() 
     });
 }
 
+/// Section 9.4 and 3.1 row 17: a subagent in the foreground goes with the work that was
+/// stopped, one in the background asks on.
+#[test]
+fn given_a_reported_cancel_when_subagents_want_a_tool_then_only_those_that_run_on_may_ask() {
+    for (begun, background) in [(true, false), (false, false), (true, true)] {
+        for client in [native(), json!({})] {
+            with(&client, |scene| {
+                if begun {
+                    begins(scene, background);
+                }
+                scene.cancel();
+                scene.says([words::result(words::with(
+                    json!({ "terminal_reason": "aborted_tools" }),
+                    words::of(&[1]),
+                ))]);
+                told(scene);
+                scene.says([may("q1", "ls")]);
+                let kinds: Vec<String> = scene.editor();
+                let asked = kinds.iter().any(|it| it.starts_with("REQUEST"));
+                assert_eq!(asked, background, "{kinds:?}");
+                if background {
+                    return assert_eq!(scene.desk.host.answers, [json!(null); 0]);
+                }
+                assert_eq!(told(scene), [], "no card");
+                let denied = json!({ "behavior": "deny", "toolUseID": "ls",
+                                     "message": "The user cancelled this prompt." });
+                let answer = json!({ "subtype": "success", "request_id": "q1",
+                                     "response": denied });
+                assert_eq!(scene.desk.host.answers, [answer]);
+            });
+        }
+    }
+}
+
 /// Text of the main thread stays where it was.
 #[test]
 fn given_child_sessions_when_the_main_thread_speaks_then_the_session_itself_is_told() {
