@@ -241,6 +241,7 @@ impl Session {
             background: self.tasks.subagents_run() && !self.setup.client.extras.background,
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
+        let named = self.turns.named(&uuids);
         let settled = self.turns.result(owner);
         let outcome = self.completed(outcome, frame, !settled.is_empty());
         self.keep_answered(&outcome, &spent);
@@ -248,7 +249,11 @@ impl Session {
         for uuid in self.turns.held() {
             if let Outcome::Ended { ending, .. } = outcome {
                 let held = (ending, spent.clone());
-                self.spent.entry(uuid.to_owned()).or_insert(held);
+                // The result of a message into it is the turn's own; that of a task is not.
+                match named.iter().any(|it| it == uuid) {
+                    true => drop(self.spent.insert(uuid.to_owned(), held)),
+                    false => drop(self.spent.entry(uuid.to_owned()).or_insert(held)),
+                }
             }
         }
         if let Some(usage) = usage.filter(|_| gate != Gate::Reported) {
@@ -480,6 +485,8 @@ impl Session {
             }
             Purpose::Files(turn) => self.files_are(cx, &turn, &response),
             Purpose::Skills => self.skills_are(cx, &response),
+            Purpose::Servers => self.servers_are(cx, &response),
+            Purpose::SignIn(server) => self.address_is(cx, &server, &response),
             Purpose::Interrupt(_) | Purpose::SettingsAgain | Purpose::Nothing => {}
         }
     }

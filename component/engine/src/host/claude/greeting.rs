@@ -167,6 +167,7 @@ impl Session {
                 about: None,
             });
             self.tell_commands(cx);
+            self.look_at_servers(cx);
         }
         self.ask_context(cx);
     }

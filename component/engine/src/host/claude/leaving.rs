@@ -116,6 +116,7 @@ impl Session {
             Due::Overview { turn, .. } => self.overview_due(cx, &turn),
             Due::Compact(_) => self.compact(cx),
             Due::Setting(_) => self.setting_due(cx),
+            Due::SignIn(_) => self.sign_ins_due(cx),
             Due::Output { task, .. } => self.output_due(cx, &task),
             // No session's.
             Due::Side(_) | Due::Look(_) => {}
@@ -197,6 +198,7 @@ impl Session {
 
     pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
         self.drop_all_previews(cx);
+        self.drop_sign_ins(cx);
         for dialog in self.permissions.take_all() {
             self.tell(cx, Fact::Withdrawn { dialog: &dialog });
         }

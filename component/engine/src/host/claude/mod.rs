@@ -6,7 +6,7 @@
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
 //! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
-//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`); beside the
+//! shown (`more`, `mcp_auth`, `records`, `goals`, `reports`, `previews`, `recommended`); beside the
 //! sessions, who is signed in and where models come from (`errands`, `account`, `route`,
 //! `side`, `restart`).
 //!
@@ -35,6 +35,7 @@ mod greeting;
 mod idle;
 mod labels;
 mod leaving;
+mod mcp_auth;
 mod models;
 mod modes;
 mod more;
@@ -127,6 +128,8 @@ pub enum Due {
     Side(Channel),
     /// A watched index is looked at.
     Look(String),
+    /// Whether the user signed in to an MCP server is to be looked at.
+    SignIn(Channel),
     /// The files that a prompt changed are told in time.
     Files { channel: Channel, turn: String },
 }
@@ -318,6 +321,7 @@ impl Claude {
             | Due::Setting(channel)
             | Due::Output { channel, .. }
             | Due::Compact(channel)
+            | Due::SignIn(channel)
             | Due::Files { channel, .. }
             | Due::Gone(channel) => {
                 if let Some(session) = self.sessions.get_mut(&channel) {

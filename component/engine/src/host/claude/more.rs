@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::commands::Taught;
 use super::control::Purpose;
 use super::goals::Goals;
+use super::mcp_auth::{NEEDS_AUTH, SignIns};
 use super::previews::Previews;
 use super::records::{Notice, Records, read};
 use super::reports::Reports;
@@ -37,6 +38,8 @@ pub struct Beyond {
     pub previews: Previews,
     /// What is left of the conversation, until the compaction is told to be done.
     pub summary: Option<String>,
+    /// Sign-ins to MCP servers.
+    pub sign_ins: SignIns,
     /// MCP servers that were said not to work.
     servers: Vec<String>,
     /// It was asked which skills there are.
@@ -64,7 +67,7 @@ impl Session {
     }
 
     /// `system/init`: which skills there are is asked once; which of the editor's MCP
-    /// servers do not work is said once.
+    /// servers do not work is said once, unless the user is signing in to it.
     pub(super) fn begun(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
         if self.setup.client.extras.on && !core::mem::replace(&mut self.more.skills, true) {
             self.ask_skills(cx);
@@ -74,7 +77,8 @@ impl Session {
             let mine = self.setup.servers.iter().any(|it| it.name == server.name);
             let what = match &*server.status {
                 "failed" => "could not be started or reached",
-                "needs-auth" => "needs you to sign in",
+                NEEDS_AUTH if self.signs_in(cx, &server.name) => continue,
+                NEEDS_AUTH => "needs you to sign in",
                 _ => continue,
             };
             let name = server.name.to_string();

@@ -363,6 +363,7 @@ impl Session {
             },
         );
         self.tell_commands(cx);
+        self.look_at_servers(cx);
         self.tell_again(cx);
     }
 
@@ -484,6 +485,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
+        self.withdraw_sign_ins(cx);
         self.not_anew();
         self.unread.clear();
         self.dispatched.clear();
@@ -504,6 +506,9 @@ impl Session {
 
     /// What the user said.
     pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
+        if self.sign_in_replied(cx, dialog, reply) {
+            return;
+        }
         self.child_answered(cx, dialog);
         self.settle_question(cx, dialog, Some(reply));
         if let Some((line, plan)) = self.permissions.reply(dialog, reply) {
