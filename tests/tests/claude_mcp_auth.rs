@@ -108,7 +108,11 @@ fn given_a_server_without_a_sign_in_when_the_user_signs_in_then_the_editor_hears
         let status = json!({ "subtype": "mcp_status" });
         let authenticate = json!({ "subtype": "mcp_authenticate", "serverName": "docs" });
         let begin = [status.clone(), authenticate];
-        assert_eq!(asked(scene), begin, "nobody waits before the user goes there");
+        assert_eq!(
+            asked(scene),
+            begin,
+            "nobody waits before the user goes there"
+        );
         assert_eq!(begun(scene), NOTHING, "a sign-in is under way");
         scene
             .desk
@@ -230,7 +234,10 @@ fn given_an_open_sign_in_when_cancelled_or_closed_then_it_is_withdrawn() {
         scene.wait(1_000);
         is(scene, "connected");
         let told = scene.editor();
-        assert_eq!(told.last().map(String::as_str), Some("elicitation/complete"));
+        assert_eq!(
+            told.last().map(String::as_str),
+            Some("elicitation/complete")
+        );
     });
     each_way(|scene| {
         let request = shown(scene);

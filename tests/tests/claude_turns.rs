@@ -488,7 +488,10 @@ fn given_a_held_turn_when_steered_then_it_ends_with_the_result_of_the_message() 
     let mut turns = held();
     turns.echo("s1");
     let cancelled = turns.cancel();
-    assert_eq!((cancelled.settled, cancelled.running), (NONE.to_vec(), vec!["p1".to_owned()]));
+    assert_eq!(
+        (cancelled.settled, cancelled.running),
+        (NONE.to_vec(), vec!["p1".to_owned()])
+    );
 }
 
 /// 3.1 row 14: cancelled while nothing follows, it is over at once.

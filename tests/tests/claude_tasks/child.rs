@@ -136,14 +136,26 @@ fn given_child_sessions_when_the_process_is_greeted_then_it_tells_all_and_spares
         assert_eq!(greeting["forwardSubagentText"], true);
         assert_eq!(greeting["perTaskStopAffordance"], true);
         let hooks = greeting["hooks"].as_object().unwrap();
-        assert!(hooks.contains_key("SubagentStart") && hooks.contains_key("PreToolUse"));
+        let more = [
+            "PostToolUseFailure",
+            "PreToolUse",
+            "SubagentStart",
+            "SubagentStop",
+        ];
+        assert!(more.iter().all(|name| hooks.contains_key(*name)));
     });
     with(&json!({}), |scene| {
         let greeting = &requests(scene, "initialize")[0];
         assert_eq!(greeting["forwardSubagentText"], false);
         assert_eq!(greeting["perTaskStopAffordance"], Value::Null);
         let hooks = greeting["hooks"].as_object().unwrap();
-        assert!(!hooks.contains_key("SubagentStart") && !hooks.contains_key("PreToolUse"));
+        let more = [
+            "PostToolUseFailure",
+            "PreToolUse",
+            "SubagentStart",
+            "SubagentStop",
+        ];
+        assert!(!more.iter().any(|name| hooks.contains_key(*name)));
     });
 }
 

@@ -133,6 +133,7 @@ impl Session {
         if self.stage.is_live() {
             self.write(cx, line);
         }
+        self.more.sent.add(uuid);
         self.unread.push(Unread {
             uuid: uuid.to_owned(),
             prompt,

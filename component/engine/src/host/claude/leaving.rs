@@ -146,10 +146,18 @@ impl Session {
         cx.core
             .effect(Effect::Host(self.channel, HostDeparture::Close));
         let failure = match self.exit {
-            Some(code) => failure::exited(code, &self.said),
+            Some(code) => self.exited(code),
             None => failure::ended(),
         };
         self.gone(cx, &failure);
+    }
+
+    /// Why it ended, as far as that is known.
+    pub(super) fn exited(&self, code: Option<i32>) -> Failure {
+        match self.more.shutting_down {
+            true => failure::worker_shutdown(),
+            false => failure::exited(code, &self.said),
+        }
     }
 
     /// The process is gone, or as good as gone.

@@ -16,6 +16,7 @@ mod account;
 mod anew;
 mod asking;
 pub mod cards;
+mod charset;
 mod children;
 mod choices;
 mod commands;
@@ -93,6 +94,9 @@ pub const EXTENSION: &str = "claudeCode";
 /// they say what they can.
 pub const RECORDED: &str = "2.1.318";
 
+/// The version of the SDK that speaks this wire, as the program is told.
+pub const RECORDED_SDK: &str = "0.3.318";
+
 /// What the sessions have to know.
 pub const HABITS: Habits = Habits {
     queues: true,
@@ -165,6 +169,18 @@ impl Claude {
             restarts: BTreeMap::new(),
             astray: false,
             ending: false,
+        }
+    }
+
+    /// Whether this adapter can do what the embedder's environment wants.
+    ///
+    /// # Errors
+    /// A sentence that says what it cannot.
+    pub fn checked(choice: &HostChoice) -> Result<(), String> {
+        let environment = Environment::read(&choice.environment);
+        match environment.value("CLAUDE_AGENT_ACP_PROTOCOL") {
+            None | Some("auto" | "v1") => Ok(()),
+            Some(value) => Err(failure::protocol(value)),
         }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Invariant: what an editor did not ask for costs the program nothing.
 
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -22,7 +23,7 @@ use super::wire::more::{Context, PostCompact, RateLimit, Servers, Suggestion};
 use super::wire::{Response, part};
 use crate::host::more::{More, Severity};
 use crate::host::{Cx, Fact};
-use crate::object;
+use crate::{limits, object};
 
 /// What a session keeps for such editors.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -38,12 +39,35 @@ pub struct Beyond {
     pub previews: Previews,
     /// What is left of the conversation, until the compaction is told to be done.
     pub summary: Option<String>,
+    /// What this editor said, to be told from what the user says elsewhere.
+    pub sent: Sent,
+    /// The process said that it is being shut down.
+    pub shutting_down: bool,
     /// Sign-ins to MCP servers.
     pub sign_ins: SignIns,
     /// MCP servers that were said not to work.
     servers: Vec<String>,
     /// It was asked which skills there are.
     skills: bool,
+}
+
+/// The ids of the last messages for the process.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Sent(VecDeque<String>);
+
+impl Sent {
+    /// One more.
+    pub fn add(&mut self, uuid: &str) {
+        self.0.push_back(uuid.to_string());
+        if self.0.len() as u64 > limits::CLAUDE_SENT {
+            self.0.pop_front();
+        }
+    }
+
+    /// Whether it is one of them.
+    pub fn has(&self, uuid: &str) -> bool {
+        self.0.iter().any(|it| it == uuid)
+    }
 }
 
 impl Session {

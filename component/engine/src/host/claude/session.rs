@@ -411,7 +411,7 @@ impl Session {
                     cx.core
                         .effect(Effect::Host(self.channel, HostDeparture::Close));
                 }
-                let failure = failure::exited(self.exit.flatten(), &self.said);
+                let failure = self.exited(self.exit.flatten());
                 self.gone(cx, &failure);
             }
             HostArrival::Response(..) | HostArrival::Drained(_) => {}

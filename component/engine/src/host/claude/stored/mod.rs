@@ -20,7 +20,7 @@ mod unstarted;
 mod watch;
 mod words;
 
-pub use words::is_local;
+pub use words::{is_local, written};
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
