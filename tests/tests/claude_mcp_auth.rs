@@ -121,7 +121,7 @@ fn given_a_server_without_a_sign_in_when_the_user_signs_in_then_the_editor_hears
         scene.wait(999);
         assert_eq!(asked(scene).len(), 2);
         scene.wait(1);
-        assert_eq!(asked(scene)[2..], [status.clone()]);
+        assert_eq!(asked(scene)[2], status);
         scene.wait(3_000);
         assert_eq!(asked(scene).len(), 3, "one question at a time");
         is(scene, "needs-auth");

@@ -86,7 +86,9 @@ impl Session {
 
     /// A server wants a sign-in. Whether one is under way; the first time, it begins.
     pub(super) fn signs_in(&mut self, cx: &mut Cx<'_, '_>, name: &str) -> bool {
-        let mine = self.setup.servers.iter().any(|it| it.name == name);
+        // A program of the editor's has no address of its own.
+        let mut servers = self.setup.servers.iter();
+        let mine = servers.any(|it| it.name == name && matches!(it.by, Transport::Web { .. }));
         if !mine || !self.stage.is_live() || !cx.listener.can_ask(Means::Address) {
             return false;
         }
