@@ -127,6 +127,7 @@ fn given_variables_of_the_client_when_started_then_the_adapters_own_stay() {
             set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
             set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1"),
             set("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1"),
+            set("CLAUDE_AGENT_SDK_VERSION", "0.3.318"),
             ("NODE_OPTIONS".to_owned(), None),
             ("DEBUG".to_owned(), None),
         ]

@@ -78,6 +78,40 @@ fn given_a_running_turn_when_steered_then_it_ends_with_the_result_of_the_message
     });
 }
 
+/// Section 8: a turn that waits for its subagents is not over.
+#[test]
+fn given_a_held_turn_when_steered_then_the_message_is_its_and_so_is_what_it_took() {
+    each_way(|scene| {
+        let prompt = scene.working("w");
+        let agent = json!({ "task_id": "agent", "run_id": "run-1", "task_type": "local_agent",
+                            "tool_use_id": "call", "description": "Look",
+                            "is_backgrounded": true });
+        scene.says([
+            words::system("task_started", agent),
+            words::result(words::of(&[1])),
+        ]);
+        assert_eq!(scene.answer(prompt), None);
+        let id = steer(scene, "steer me", prompt_required());
+        assert_eq!(outcome(scene, id), json!({ "outcome": "injected" }));
+        scene.says([
+            words::life(2, "started"),
+            words::requesting(&[2]),
+            words::echo(2),
+        ]);
+        scene.says(answer_frames("msg_2", &["Hello"]));
+        let over = json!({ "task_id": "agent", "run_id": "run-1", "status": "completed",
+                           "summary": "" });
+        scene.says([
+            words::system("task_notification", over),
+            words::result(words::with(
+                words::of(&[2]),
+                json!({ "stop_reason": "max_tokens" }),
+            )),
+        ]);
+        assert_eq!(scene.answer(prompt).as_deref(), Some("max_tokens"));
+    });
+}
+
 /// The message is folded into the running work: one result names both.
 #[test]
 fn given_a_message_that_is_folded_in_when_the_result_names_both_then_the_turn_ends() {

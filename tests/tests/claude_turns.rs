@@ -451,6 +451,49 @@ fn given_a_held_turn_when_its_wait_is_over_then_it_has_its_own_result() {
     }
 }
 
+/// Section 8: it is not over, so it can be steered; then it ends with the message, else, where
+/// the message comes to nothing, as it would have.
+#[test]
+fn given_a_held_turn_when_steered_then_it_ends_with_the_result_of_the_message() {
+    let held = || {
+        let mut turns = active("p1");
+        turns.result(background(&["p1"]));
+        assert!(turns.steer("s1"));
+        turns.lifecycle("s1", Life::Started);
+        turns
+    };
+    let whole = [settled("p1", How::Result)];
+    let mut turns = held();
+    assert_eq!(turns.result(by_itself()), NONE, "the message is out");
+    assert_eq!(turns.idle(), NONE);
+    turns.requesting(&["s1"], true);
+    assert_eq!(turns.echo("s1"), NONE);
+    assert_eq!(turns.held().count(), 0);
+    assert_eq!(turns.result(of(&["s1"])), whole);
+    // Folded into the follow-up.
+    assert_eq!(held().result(of(&["s1"])), whole);
+    // Subagents still run.
+    let mut turns = held();
+    turns.echo("s1");
+    assert_eq!(turns.result(background(&["s1"])), NONE);
+    assert_eq!(turns.idle(), [settled("p1", How::HeldResult)]);
+    // Dropped.
+    let mut turns = held();
+    turns.lifecycle("s1", Life::Over);
+    assert_eq!(turns.idle(), [settled("p1", How::HeldResult)]);
+    // Cancelled.
+    let cancelled = held().cancel();
+    assert_eq!(cancelled.settled, [settled("p1", How::HeldCancelled)]);
+    assert_eq!(cancelled.abandoned, ["s1"]);
+    let mut turns = held();
+    turns.echo("s1");
+    let cancelled = turns.cancel();
+    assert_eq!(
+        (cancelled.settled, cancelled.running),
+        (NONE.to_vec(), vec!["p1".to_owned()])
+    );
+}
+
 /// 3.1 row 14: cancelled while nothing follows, it is over at once.
 #[test]
 fn given_a_held_turn_when_cancelled_then_it_is_over_at_once() {

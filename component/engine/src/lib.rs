@@ -99,6 +99,7 @@ impl Engine {
                 (Module::Maka(maka.into()), maka::HABITS, maka::EXTENSION)
             }
             HostKind::Claude => {
+                Claude::checked(&config.host).map_err(Fault::Config)?;
                 let claude = Claude::new(&config.host);
                 sign_ins = claude.sign_ins();
                 let claude = Module::Claude(claude.into());

@@ -66,6 +66,14 @@ pub const CLAUDE_SETTING_MS: u64 = 30_000;
 pub const CLAUDE_STATUS_MS: u64 = 5_000;
 /// Milliseconds that servers may take to connect again, to be enabled or disabled.
 pub const CLAUDE_SERVERS_MS: u64 = 30_000;
+/// Ids of messages that are remembered, to be told from those that the user types elsewhere
+/// (decision): an echo follows its message closely.
+pub const CLAUDE_SENT: u64 = 256;
+/// Milliseconds between two looks whether the user signed in to an MCP server (Claude adapter,
+/// section 11).
+pub const CLAUDE_SIGN_IN_LOOK_MS: u64 = 1_000;
+/// Milliseconds for which that is looked at.
+pub const CLAUDE_SIGN_IN_MS: u64 = 10 * 60_000;
 /// Milliseconds after which settings are looked at again at a prompt (decision: files cannot
 /// be watched).
 pub const CLAUDE_SETTINGS_MS: u64 = 60_000;

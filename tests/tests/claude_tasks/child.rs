@@ -136,14 +136,26 @@ fn given_child_sessions_when_the_process_is_greeted_then_it_tells_all_and_spares
         assert_eq!(greeting["forwardSubagentText"], true);
         assert_eq!(greeting["perTaskStopAffordance"], true);
         let hooks = greeting["hooks"].as_object().unwrap();
-        assert!(hooks.contains_key("SubagentStart") && hooks.contains_key("PreToolUse"));
+        let more = [
+            "PostToolUseFailure",
+            "PreToolUse",
+            "SubagentStart",
+            "SubagentStop",
+        ];
+        assert!(more.iter().all(|name| hooks.contains_key(*name)));
     });
     with(&json!({}), |scene| {
         let greeting = &requests(scene, "initialize")[0];
         assert_eq!(greeting["forwardSubagentText"], false);
         assert_eq!(greeting["perTaskStopAffordance"], Value::Null);
         let hooks = greeting["hooks"].as_object().unwrap();
-        assert!(!hooks.contains_key("SubagentStart") && !hooks.contains_key("PreToolUse"));
+        let more = [
+            "PostToolUseFailure",
+            "PreToolUse",
+            "SubagentStart",
+            "SubagentStop",
+        ];
+        assert!(!more.iter().any(|name| hooks.contains_key(*name)));
     });
 }
 
@@ -457,6 +469,40 @@ fn given_a_running_subagent_when_the_process_dies_then_its_session_has_failed() 
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].1["state"]["stopReason"], "error");
     });
+}
+
+/// Section 9.4 and 3.1 row 17: a subagent in the foreground goes with the work that was
+/// stopped, one in the background asks on.
+#[test]
+fn given_a_reported_cancel_when_subagents_want_a_tool_then_only_those_that_run_on_may_ask() {
+    for (begun, background) in [(true, false), (false, false), (true, true)] {
+        for client in [native(), json!({})] {
+            with(&client, |scene| {
+                if begun {
+                    begins(scene, background);
+                }
+                scene.cancel();
+                scene.says([words::result(words::with(
+                    json!({ "terminal_reason": "aborted_tools" }),
+                    words::of(&[1]),
+                ))]);
+                told(scene);
+                scene.says([may("q1", "ls")]);
+                let kinds: Vec<String> = scene.editor();
+                let asked = kinds.iter().any(|it| it.starts_with("REQUEST"));
+                assert_eq!(asked, background, "{kinds:?}");
+                if background {
+                    return assert_eq!(scene.desk.host.answers, [json!(null); 0]);
+                }
+                assert_eq!(told(scene), [], "no card");
+                let denied = json!({ "behavior": "deny", "toolUseID": "ls",
+                                     "message": "The user cancelled this prompt." });
+                let answer = json!({ "subtype": "success", "request_id": "q1",
+                                     "response": denied });
+                assert_eq!(scene.desk.host.answers, [answer]);
+            });
+        }
+    }
 }
 
 /// Text of the main thread stays where it was.

@@ -133,6 +133,7 @@ impl Session {
             self.write(cx, line);
             self.said_something();
         }
+        self.more.sent.add(uuid);
         self.unread.push(Unread {
             uuid: uuid.to_owned(),
             prompt,

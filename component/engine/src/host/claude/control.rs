@@ -42,6 +42,10 @@ pub enum Purpose {
     Files(String),
     /// Which skills there are.
     Skills,
+    /// How the MCP servers are.
+    Servers,
+    /// Where one signs in to this MCP server.
+    SignIn(String),
     /// The answer changes nothing.
     Nothing,
 }

@@ -57,6 +57,27 @@ pub fn exited(code: Option<i32>, said: &str) -> Failure {
     )
 }
 
+/// The process was shut down from elsewhere, and said so.
+pub fn worker_shutdown() -> Failure {
+    host(
+        "Claude Code was shut down while it worked. Start a new session or load this one again."
+            .into(),
+        object! { "source": "claude", "code": "worker_shutdown" },
+    )
+}
+
+/// A version of ACP that is not spoken.
+pub fn protocol(value: &str) -> String {
+    match value {
+        "v2" => {
+            "CLAUDE_AGENT_ACP_PROTOCOL is v2, which is not served yet. Set it to auto or v1.".into()
+        }
+        _ => format!(
+            "CLAUDE_AGENT_ACP_PROTOCOL is {value}, which is no version. Set it to auto or v1."
+        ),
+    }
+}
+
 /// The process did not greet.
 pub fn silent(said: &str) -> Failure {
     let mut failure = exited(None, said);

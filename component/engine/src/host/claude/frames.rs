@@ -17,6 +17,7 @@ use super::fallback::FELL_BACK;
 use super::options::capital;
 use super::records::Notice;
 use super::session::Session;
+use super::stored::written;
 use super::text::{MAIN, Piece};
 use super::turns::{Gate, Life, Owner};
 use super::wire::tasks::is_about_tasks;
@@ -181,6 +182,7 @@ impl Session {
 
     fn user(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
         if frame.is_replay {
+            self.typed_elsewhere(cx, frame);
             self.read_in(&frame.uuid);
             let settled = self.turns.echo(&frame.uuid);
             return self.settle(cx, settled, None);
@@ -197,10 +199,34 @@ impl Session {
         if key != MAIN || gate != Gate::Closed {
             return;
         }
-        if let Some(text) = message.bare_text()
+        if let Some(text) = message.only_text()
             && let Some(output) = local_output(&text)
         {
             self.show_text(cx, &frame.uuid, output);
+        }
+    }
+
+    /// An echo of what this editor did not say: the user typed it elsewhere (remote control).
+    fn typed_elsewhere(&mut self, cx: &mut Cx<'_, '_>, frame: &Frame<'_>) {
+        let origin: Origin<'_> = part(frame.origin);
+        let main = frame.parent_tool_use_id.is_none();
+        let ours = self.more.sent.has(&frame.uuid) || !self.turns.named(&[&frame.uuid]).is_empty();
+        if origin.kind != "human" || !main || ours || self.dropped(MAIN) {
+            return;
+        }
+        let message: Message<'_> = part(frame.message);
+        for block in message.blocks().iter().filter(|it| it.kind == "text") {
+            if let Some(text) = written(&block.text) {
+                self.tell(
+                    cx,
+                    Fact::Said(Said {
+                        speaker: Speaker::User,
+                        message_id: &frame.uuid,
+                        text: &text,
+                        meta: None,
+                    }),
+                );
+            }
         }
     }
 
@@ -242,6 +268,7 @@ impl Session {
             background: self.tasks.subagents_run() && !self.setup.client.extras.background,
         };
         let outcome = self.outcome(frame, text.as_deref(), spent.clone());
+        let named = self.turns.named(&uuids);
         let settled = self.turns.result(owner);
         let outcome = self.completed(outcome, frame, !settled.is_empty());
         self.keep_answered(&outcome, &spent);
@@ -249,7 +276,11 @@ impl Session {
         for uuid in self.turns.held() {
             if let Outcome::Ended { ending, .. } = outcome {
                 let held = (ending, spent.clone());
-                self.spent.entry(uuid.to_owned()).or_insert(held);
+                // The result of a message into it is the turn's own; that of a task is not.
+                match named.iter().any(|it| it == uuid) {
+                    true => drop(self.spent.insert(uuid.to_owned(), held)),
+                    false => drop(self.spent.entry(uuid.to_owned()).or_insert(held)),
+                }
             }
         }
         if let Some(usage) = usage.filter(|_| gate != Gate::Reported) {
@@ -354,6 +385,7 @@ impl Session {
                     self.show_text(cx, &frame.uuid, &text);
                 }
             }
+            "worker_shutting_down" => self.more.shutting_down = true,
             "permission_denied" => self.tool_denied(cx, frame),
             "memory_recall" => self.recalled(cx, frame),
             "status" => self.settings_in(cx, frame),
@@ -482,6 +514,8 @@ impl Session {
             }
             Purpose::Files(turn) => self.files_are(cx, &turn, &response),
             Purpose::Skills => self.skills_are(cx, &response),
+            Purpose::Servers => self.servers_are(cx, &response),
+            Purpose::SignIn(server) => self.address_is(cx, &server, &response),
             Purpose::Interrupt(_) | Purpose::SettingsAgain | Purpose::Nothing => {}
         }
     }

@@ -43,6 +43,8 @@ impl Session {
         // How a subagent is set is only said there.
         if self.shows().sessions() {
             hooks.set("SubagentStart", &hook("subagent"));
+            hooks.set("SubagentStop", &hook("subagent-over"));
+            hooks.set("PostToolUseFailure", &hook("tool-failed"));
             hooks.set("PreToolUse", &hook("before-tool"));
         }
         let mut request = object! {
@@ -169,6 +171,7 @@ impl Session {
                 about: None,
             });
             self.tell_commands(cx);
+            self.look_at_servers(cx);
         }
         self.ask_context(cx);
     }

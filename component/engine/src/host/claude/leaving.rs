@@ -120,6 +120,7 @@ impl Session {
             Due::Overview { turn, .. } => self.overview_due(cx, &turn),
             Due::Compact(_) => self.compact(cx),
             Due::Setting(_) => self.setting_due(cx),
+            Due::SignIn(_) => self.sign_ins_due(cx),
             Due::Output { task, .. } => self.output_due(cx, &task),
             // No session's.
             Due::Side(_) | Due::Look(_) => {}
@@ -151,10 +152,18 @@ impl Session {
             cx.core.effect(Effect::Host(self.channel, close));
         }
         let failure = match self.exit {
-            Some(code) => failure::exited(code, &self.said),
+            Some(code) => self.exited(code),
             None => failure::ended(),
         };
         self.gone(cx, &failure);
+    }
+
+    /// Why it ended, as far as that is known.
+    pub(super) fn exited(&self, code: Option<i32>) -> Failure {
+        match self.more.shutting_down {
+            true => failure::worker_shutdown(),
+            false => failure::exited(code, &self.said),
+        }
     }
 
     /// The process is gone, or as good as gone.
@@ -206,6 +215,7 @@ impl Session {
 
     pub(super) fn withdraw_all(&mut self, cx: &mut Cx<'_, '_>) {
         self.drop_all_previews(cx);
+        self.drop_sign_ins(cx);
         for dialog in self.permissions.take_all() {
             self.tell(cx, Fact::Withdrawn { dialog: &dialog });
         }

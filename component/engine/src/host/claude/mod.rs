@@ -6,9 +6,9 @@
 //! the queue of turns and the cancel window (`turns`), streamed text against its whole copy
 //! (`text`), tool calls (`cards`, `tools`, `tooling`), what a prompt becomes (`prompt`), figures (`usage`), smaller
 //! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
-//! shown (`more`, `records`, `goals`, `reports`, `previews`, `recommended`); one process in
-//! the place of another (`replace`, for `anew`, `restart` and loads); beside the sessions, who is
-//! signed in and where models come from (`errands`, `account`, `route`, `side`).
+//! shown (`more`, `mcp_auth`, `records`, `goals`, `reports`, `previews`, `recommended`); one
+//! process in the place of another (`replace`, for `anew`, `restart` and loads); beside the
+//! sessions, who is signed in and where models come from (`errands`, `account`, `route`, `side`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
@@ -16,6 +16,7 @@ mod account;
 mod anew;
 mod asking;
 pub mod cards;
+mod charset;
 mod children;
 mod choices;
 mod commands;
@@ -35,6 +36,7 @@ mod greeting;
 mod idle;
 mod labels;
 mod leaving;
+mod mcp_auth;
 mod models;
 mod modes;
 mod more;
@@ -94,6 +96,9 @@ pub const EXTENSION: &str = "claudeCode";
 /// they say what they can.
 pub const RECORDED: &str = "2.1.318";
 
+/// The version of the SDK that speaks this wire, as the program is told.
+pub const RECORDED_SDK: &str = "0.3.318";
+
 /// What the sessions have to know.
 pub const HABITS: Habits = Habits {
     queues: true,
@@ -130,6 +135,8 @@ pub enum Due {
     Side(Channel),
     /// A watched index is looked at.
     Look(String),
+    /// Whether the user signed in to an MCP server is to be looked at.
+    SignIn(Channel),
     /// The files that a prompt changed are told in time.
     Files { channel: Channel, turn: String },
 }
@@ -162,6 +169,18 @@ impl Claude {
             sides: BTreeMap::new(),
             astray: false,
             ending: false,
+        }
+    }
+
+    /// Whether this adapter can do what the embedder's environment wants.
+    ///
+    /// # Errors
+    /// A sentence that says what it cannot.
+    pub fn checked(choice: &HostChoice) -> Result<(), String> {
+        let environment = Environment::read(&choice.environment);
+        match environment.value("CLAUDE_AGENT_ACP_PROTOCOL") {
+            None | Some("auto" | "v1") => Ok(()),
+            Some(value) => Err(failure::protocol(value)),
         }
     }
 
@@ -336,6 +355,7 @@ impl Claude {
             | Due::Setting(channel)
             | Due::Output { channel, .. }
             | Due::Compact(channel)
+            | Due::SignIn(channel)
             | Due::Files { channel, .. }
             | Due::Gone(channel) => {
                 if let Some(session) = self.sessions.get_mut(&channel) {

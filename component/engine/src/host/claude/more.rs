@@ -3,6 +3,7 @@
 //!
 //! Invariant: what an editor did not ask for costs the program nothing.
 
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,6 +14,7 @@ use serde_json::value::RawValue;
 use super::commands::Taught;
 use super::control::Purpose;
 use super::goals::Goals;
+use super::mcp_auth::{NEEDS_AUTH, SignIns};
 use super::previews::Previews;
 use super::records::{Notice, Records, read};
 use super::reports::Reports;
@@ -21,7 +23,7 @@ use super::wire::more::{Context, PostCompact, RateLimit, Servers, Suggestion};
 use super::wire::{Response, part};
 use crate::host::more::{More, Severity};
 use crate::host::{Cx, Fact};
-use crate::object;
+use crate::{limits, object};
 
 /// What a session keeps for such editors.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -37,6 +39,12 @@ pub struct Beyond {
     pub previews: Previews,
     /// What is left of the conversation, until the compaction is told to be done.
     pub summary: Option<String>,
+    /// What this editor said, to be told from what the user says elsewhere.
+    pub sent: Sent,
+    /// The process said that it is being shut down.
+    pub shutting_down: bool,
+    /// Sign-ins to MCP servers.
+    pub sign_ins: SignIns,
     /// MCP servers that were said not to work.
     servers: Vec<String>,
     /// It was asked which skills there are.
@@ -47,6 +55,25 @@ impl Beyond {
     /// Another process has to be asked which skills there are.
     pub fn ask_again(&mut self) {
         self.skills = false;
+    }
+}
+
+/// The ids of the last messages for the process.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Sent(VecDeque<String>);
+
+impl Sent {
+    /// One more.
+    pub fn add(&mut self, uuid: &str) {
+        self.0.push_back(uuid.to_string());
+        if self.0.len() as u64 > limits::CLAUDE_SENT {
+            self.0.pop_front();
+        }
+    }
+
+    /// Whether it is one of them.
+    pub fn has(&self, uuid: &str) -> bool {
+        self.0.iter().any(|it| it == uuid)
     }
 }
 
@@ -71,7 +98,7 @@ impl Session {
     }
 
     /// `system/init`: which skills there are is asked once; which of the editor's MCP
-    /// servers do not work is said once.
+    /// servers do not work is said once, unless the user is signing in to it.
     pub(super) fn begun(&mut self, cx: &mut Cx<'_, '_>, line: &[u8]) {
         if self.setup.client.extras.on && !core::mem::replace(&mut self.more.skills, true) {
             self.ask_skills(cx);
@@ -81,7 +108,8 @@ impl Session {
             let mine = self.setup.servers.iter().any(|it| it.name == server.name);
             let what = match &*server.status {
                 "failed" => "could not be started or reached",
-                "needs-auth" => "needs you to sign in",
+                NEEDS_AUTH if self.signs_in(cx, &server.name) => continue,
+                NEEDS_AUTH => "needs you to sign in",
                 _ => continue,
             };
             let name = server.name.to_string();

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::charset;
 use crate::admission::{Block, Body};
 use crate::json::Object;
 use crate::object;
@@ -38,9 +39,11 @@ pub fn message(session_id: &str, uuid: &str, content: &[Object], priority: Optio
 pub fn content(blocks: &[Block]) -> Result<Vec<Object>, String> {
     let mut content = Vec::new();
     let mut contexts = Vec::new();
-    for (at, block) in blocks.iter().enumerate() {
+    let mut first = true;
+    for block in blocks {
         match block {
-            Block::Text(it) if at == 0 => content.push(text(&command(it))),
+            // A command stands where the user's words begin.
+            Block::Text(it) if core::mem::take(&mut first) => content.push(text(&command(it))),
             Block::Text(it) => content.push(text(it)),
             Block::Link { uri, name } => content.push(text(&link(uri, name))),
             Block::Image {
@@ -144,7 +147,8 @@ fn resource(
             }),
             _ => {
                 let bytes = STANDARD.decode(data).ok();
-                let decoded = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+                let named = mime_type.unwrap_or_default();
+                let decoded = bytes.and_then(|bytes| charset::decode(bytes, named));
                 let Some(decoded) = decoded.filter(|_| textual(essence)) else {
                     return Err(format!(
                         "resource {uri} of type {}",

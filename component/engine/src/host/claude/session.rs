@@ -306,6 +306,7 @@ impl Session {
             },
         );
         self.tell_commands(cx);
+        self.look_at_servers(cx);
         self.tell_again(cx);
     }
 
@@ -357,7 +358,7 @@ impl Session {
                     cx.core
                         .effect(Effect::Host(self.channel, HostDeparture::Close));
                 }
-                let failure = failure::exited(self.exit.flatten(), &self.said);
+                let failure = self.exited(self.exit.flatten());
                 self.gone(cx, &failure);
             }
             // Its lines are handled one by one (`Claude::lines`).
@@ -437,6 +438,7 @@ impl Session {
         }
         let cancelled = self.turns.cancel();
         self.permissions.cancelled();
+        self.withdraw_sign_ins(cx);
         self.not_anew();
         self.unread.clear();
         self.dispatched.clear();
@@ -457,6 +459,9 @@ impl Session {
 
     /// What the user said.
     pub fn replied(&mut self, cx: &mut Cx<'_, '_>, dialog: &str, reply: &Reply) {
+        if self.sign_in_replied(cx, dialog, reply) {
+            return;
+        }
         self.child_answered(cx, dialog);
         self.settle_question(cx, dialog, Some(reply));
         if let Some((line, plan)) = self.permissions.reply(dialog, reply) {

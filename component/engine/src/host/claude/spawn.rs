@@ -128,6 +128,7 @@ fn variables(start: &Start<'_>, environment: &Environment) -> Vec<(String, Optio
         set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
         set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1"),
         set("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1"),
+        set("CLAUDE_AGENT_SDK_VERSION", super::RECORDED_SDK),
         ("NODE_OPTIONS".to_string(), None),
         ("DEBUG".to_string(), None),
     ];

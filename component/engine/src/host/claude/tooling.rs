@@ -128,8 +128,11 @@ impl Session {
 
     /// `can_use_tool`.
     pub(super) fn may_use(&mut self, cx: &mut Cx<'_, '_>, id: &str, request: &Request<'_>) {
-        let background = request.agent_id.is_some();
-        if self.turns.gate() == Gate::Reported && !background {
+        // A subagent in the foreground is part of what a cancel stops.
+        let task = request.agent_id.as_deref();
+        let task = task.and_then(|agent| self.tasks.get(agent));
+        let aside = task.is_some_and(super::tasks::Task::runs_aside);
+        if self.turns.gate() == Gate::Reported && !aside {
             let sentence = "The user cancelled this prompt.";
             let no = permissions::denied(&request.tool_use_id, sentence, false);
             return self.write(cx, &control::answer(id, &no));

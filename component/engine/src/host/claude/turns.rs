@@ -370,6 +370,7 @@ impl Turns {
         let settled = drain(&mut self.queue, |turn| match turn.phase {
             _ if turn.uuid == uuid => None,
             Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),
+            Phase::Held if turn.waits() => None,
             Phase::Held => Some(How::HeldResult),
             Phase::Active if stopped.contains(&turn.uuid) => Some(How::Cancelled),
             Phase::Active if turn.answered && !turn.waits() => Some(How::HeldResult),
@@ -478,7 +479,7 @@ impl Turns {
             } else {
                 How::HeldResult
             };
-            (turn.phase == Phase::Held).then_some(how)
+            (turn.phase == Phase::Held && turn.steers.is_empty()).then_some(how)
         })
     }
 
@@ -547,6 +548,7 @@ impl Turns {
             Phase::Active if !due => Some(How::NoResult),
             Phase::Dropped => Some(How::NoResult),
             Phase::Held if stopped.contains(&turn.uuid) => Some(How::HeldCancelled),
+            Phase::Held if turn.waits() => None,
             Phase::Held => Some(How::HeldResult),
             _ => None,
         })

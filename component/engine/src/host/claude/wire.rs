@@ -358,11 +358,11 @@ impl<'a> Message<'a> {
         raws.into_iter().filter_map(read).collect()
     }
 
-    /// Its content, where that is a bare text.
-    pub fn bare_text(&self) -> Option<Cow<'a, str>> {
-        let raw: &'a str = self.content?.get();
-        let word: Word<'a> = serde_json::from_str(raw).ok()?;
-        Some(word.0)
+    /// Its content, where that is a text and nothing else.
+    pub fn only_text(&self) -> Option<Cow<'a, str>> {
+        let mut blocks = self.blocks();
+        let block = blocks.pop()?;
+        (blocks.is_empty() && block.kind == "text").then_some(block.text)
     }
 }
 

@@ -20,7 +20,7 @@ mod tell;
 mod watch;
 mod words;
 
-pub use words::is_local;
+pub use words::{is_local, written};
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;

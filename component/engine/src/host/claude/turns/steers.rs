@@ -3,7 +3,7 @@
 //!
 //! | rule | what |
 //! |---|---|
-//! | S1 | a message joins the newest turn that is not over and was not stopped |
+//! | S1 | a message joins the newest turn that is not over and was not stopped; one that waits for its subagents works again from the message's echo on |
 //! | S2 | a result that does not name the turn's messages does not end it while they are out |
 //! | S3 | a result that names the last of them does |
 //! | S4 | else idle does, or the next prompt, after a result and with no message still out |
@@ -43,6 +43,10 @@ impl Turn {
         uuids.contains(&self.uuid.as_str()) || self.steers.iter().any(|it| it.is(uuids))
     }
 
+    fn has_steer(&self, uuid: &str) -> bool {
+        self.steers.iter().any(|it| it.uuid == uuid)
+    }
+
     /// Whether the process has a message of its that it has not come to yet.
     pub(super) fn waits(&self) -> bool {
         self.steers.iter().any(|it| it.phase == Out::Taken)
@@ -60,7 +64,7 @@ impl Turns {
     pub fn steer(&mut self, uuid: &str) -> bool {
         let stopped = &self.window.stopped;
         let mut running = self.queue.iter_mut().rev();
-        let turn = running.find(|turn| turn.phase != Phase::Held && !stopped.contains(&turn.uuid));
+        let turn = running.find(|turn| !stopped.contains(&turn.uuid));
         if let Some(turn) = turn {
             turn.steers.push(Steer {
                 uuid: uuid.to_owned(),
@@ -78,6 +82,9 @@ impl Turns {
         let mut over = Vec::new();
         for turn in self.queue.iter_mut().filter(|turn| turn.named(uuids)) {
             turn.steers.retain(|it| !it.is(uuids));
+            if turn.phase == Phase::Held && !stopped.contains(&turn.uuid) {
+                turn.phase = Phase::Active;
+            }
             turn.answered = !turn.steers.is_empty() && !stopped.contains(&turn.uuid);
             if !turn.answered {
                 over.push(turn.uuid.clone());
@@ -97,7 +104,21 @@ impl Turns {
 
     /// The process echoes a message of a turn. Whether it is one.
     pub(super) fn steer_echo(&mut self, uuid: &str) -> bool {
+        let mut queue = self.queue.iter_mut();
+        let held = queue.find(|turn| turn.phase == Phase::Held && turn.has_steer(uuid));
+        if let Some(turn) = held {
+            // Its own result is kept, for when none follows.
+            turn.phase = Phase::Active;
+            turn.answered = true;
+            self.own = false;
+        }
         self.steer_mut(uuid, |it| it.phase = Out::Echoed)
+    }
+
+    /// Which turns are named, by themselves or by a message.
+    pub fn named(&self, uuids: &[&str]) -> Vec<String> {
+        let named = self.queue.iter().filter(|turn| turn.named(uuids));
+        named.map(|turn| turn.uuid.clone()).collect()
     }
 
     /// The process tells how far it is with a message of a turn. Whether it is one.

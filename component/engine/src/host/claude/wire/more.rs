@@ -41,12 +41,12 @@ pub struct RateLimit<'a> {
     pub rate_limit_info: Option<&'a RawValue>,
 }
 
-/// The MCP servers of `system/init`.
+/// The MCP servers of `system/init`, or of the answer to `mcp_status`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Servers<'a> {
     /// All of them.
-    #[serde(borrow)]
+    #[serde(borrow, alias = "mcpServers")]
     pub mcp_servers: Vec<Server<'a>>,
 }
 
