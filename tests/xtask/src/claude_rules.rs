@@ -9,8 +9,8 @@ pub const TABLE: &[Mutation] = &[
     Mutation {
         rule: "W1: a cancel opens the window",
         file: "component/engine/src/host/claude/turns.rs",
-        from: "        self.window.open = true;\n",
-        to: "",
+        from: "        };\n        self.window.open = true;\n",
+        to: "        };\n",
         tests: &["claude_turns"],
     },
     Mutation {
