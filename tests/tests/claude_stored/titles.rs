@@ -109,7 +109,7 @@ fn given_a_name_when_the_conversation_begins_anew_then_it_is_told_again_and_nobo
         assert_eq!(titles(world), ["Made"]);
         let idle = json!({ "type": "system", "subtype": "session_state_changed",
                            "state": "idle" });
-        says(world, &[idle.clone()]);
+        says(world, std::slice::from_ref(&idle));
         assert_eq!(titles(world), ["Made", "Made"]);
         prompts(world);
         says(world, &[idle]);
