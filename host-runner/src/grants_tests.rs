@@ -159,7 +159,7 @@ fn given_a_table_when_it_is_described_then_every_grant_and_every_empty_row_is_th
          Programs: old: node /opt/cli.js\n  \
          Tool servers: any that a session names, minimal environment\n  \
          Files that the editor names, read only: below /\n  \
-         Files of a Host, read, copied, removed: none\n  \
+         Files of a Host, read, written, removed: none\n  \
          Output of a Host's tasks, read only: none\n  \
          HTTP origins: https://example.org:443\n"
     );

@@ -34,6 +34,7 @@ fn host(arrival: &Host) -> Option<Value> {
         Host::Opened(_) => json!("opened"),
         Host::Refused(HostRefusal::NotAllowed) => json!("not-allowed"),
         Host::Refused(HostRefusal::Absent) => json!("absent"),
+        Host::Refused(HostRefusal::NoFolder) => json!("no-folder"),
         Host::Refused(HostRefusal::Stale) => json!("stale"),
         Host::Refused(HostRefusal::Insecure(why)) => json!({ "insecure": why }),
         Host::Refused(HostRefusal::Failed(why)) => json!({ "failed": why }),
