@@ -12,7 +12,8 @@ const PACKAGE: &str = "@anthropic-ai/claude-code";
 const VERSION: &str = "2.1.318";
 
 /// Installs it below `target/claude` unless `--claude PATH` names one, and plays the
-/// scenarios that are named, or all.
+/// scenarios that are named, or all. What was said is kept in the temporary folder where
+/// something was different.
 ///
 /// # Errors
 /// When a part is missing, or an editor would see a difference that is not listed.
@@ -25,29 +26,28 @@ pub fn run(rest: &[String]) -> Result<(), Failed> {
         names => (installed(&folder)?, names),
     };
     warn_of_another_version(&claude)?;
-    program("node")
-        .args([root().join("tests/claude/run.mjs")])
-        .args([
-            "--agent".as_ref(),
-            root().join("target/release/host-runner").as_path(),
-        ])
-        .args(["--claude".as_ref(), claude.as_path()])
-        .args(["--runs".as_ref(), folder.join("runs").as_path()])
-        .args(names)
-        .done()?;
-    if !names.is_empty() {
-        return Ok(());
+    // Not below the project: Claude Code keeps settings and memory for the repository around.
+    let runs = std::env::temp_dir().join(format!("airlock-claude-{}", std::process::id()));
+    let play = |script: &str, names: &[String]| {
+        program("node")
+            .args([root().join("tests/claude").join(script)])
+            .args([
+                "--agent".as_ref(),
+                root().join("target/release/host-runner").as_path(),
+            ])
+            .args(["--claude".as_ref(), claude.as_path()])
+            .args(["--runs".as_ref(), runs.as_path()])
+            .args(names)
+            .done()
+    };
+    play("run.mjs", names)?;
+    if names.is_empty() {
+        // What the recordings do not hold.
+        play("routes.mjs", &[])?;
     }
-    // What the recordings do not hold.
-    program("node")
-        .args([root().join("tests/claude/routes.mjs")])
-        .args([
-            "--agent".as_ref(),
-            root().join("target/release/host-runner").as_path(),
-        ])
-        .args(["--claude".as_ref(), claude.as_path()])
-        .args(["--runs".as_ref(), folder.join("runs").as_path()])
-        .done()
+    // They are kept where something was different.
+    fs::remove_dir_all(runs)?;
+    Ok(())
 }
 
 /// The adapter that most people use today, and the Node it wants.
