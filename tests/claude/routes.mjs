@@ -51,7 +51,7 @@ const project = () => {
 const checks = {
   "a fork goes on from where its source was": async () => {
     const editor = start("fork");
-    await begin(editor);
+    await begin(editor, { _meta: { jetbrains: { air } } });
     const { sessionId } = done(await editor.ask("session/new", { cwd, mcpServers: [] }));
     done(await editor.ask("session/prompt", { sessionId, prompt: prompt("One [[mock:plain]]") }));
     done(await editor.ask("session/prompt", { sessionId, prompt: prompt("Two [[mock:plain]]") }));
