@@ -99,7 +99,7 @@ pub const CLAUDE_UPDATE_FOLDER: u64 = 4_096;
 /// Likewise of a skill that is not to be asked about again.
 pub const CLAUDE_SKILL_RULE: u64 = 1_000;
 /// Characters of a title.
-pub const CLAUDE_TITLE: u64 = 256;
+pub const SESSION_TITLE: u64 = 256;
 
 /// Stored sessions on one page of a list.
 pub const CLAUDE_LIST_PAGE: u64 = 1_000;

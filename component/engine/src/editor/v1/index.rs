@@ -164,7 +164,7 @@ fn rename(params: Rename<'_>) -> Result<Errand, RpcError> {
         let sentence = "A session's name has at least one letter.";
         return Err(RpcError::field("title", "required", sentence));
     }
-    let most = limits::CLAUDE_TITLE as usize;
+    let most = limits::SESSION_TITLE as usize;
     if title.chars().count() > most {
         title = title.chars().take(most - 1).collect();
         title.push('…');

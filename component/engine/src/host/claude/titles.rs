@@ -164,7 +164,7 @@ impl Session {
 
     /// The name that it got.
     pub(super) fn named(&mut self, cx: &mut Cx<'_, '_>, title: &str) {
-        let title: String = title.chars().take(limits::CLAUDE_TITLE as usize).collect();
+        let title: String = title.chars().take(limits::SESSION_TITLE as usize).collect();
         self.tell_title(cx, title, false);
     }
 

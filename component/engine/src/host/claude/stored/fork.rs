@@ -239,7 +239,7 @@ impl Copy {
         let Some(title) = self.glance.title() else {
             return;
         };
-        let most = limits::CLAUDE_TITLE as usize - MARK.len();
+        let most = limits::SESSION_TITLE as usize - MARK.len();
         let mut title: String = title.chars().take(most).collect();
         title.push_str(MARK);
         let row = object! {

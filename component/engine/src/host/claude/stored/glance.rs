@@ -119,7 +119,7 @@ fn best(names: &[&Option<String>]) -> Option<String> {
     let name = names.find(|it| !it.trim().is_empty())?;
     let words: Vec<&str> = name.split_whitespace().collect();
     let title = words.join(" ");
-    let most = limits::CLAUDE_TITLE as usize;
+    let most = limits::SESSION_TITLE as usize;
     if title.chars().count() <= most {
         return Some(title);
     }
