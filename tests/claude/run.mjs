@@ -22,9 +22,13 @@ const names = words.length ? words : Object.keys(scenarios);
 const listed = JSON.parse(fs.readFileSync(new URL("./differences.json", import.meta.url), "utf8"));
 const recordings = new URL("../recordings/claude/seen/", import.meta.url);
 
+// Most of a scenario is waiting: two at a time.
+const lanes = [Promise.resolve(), Promise.resolve()];
+const compared = names.map((name, at) => (lanes[at % 2] = lanes[at % 2].then(() => compare(name))));
+
 let unlisted = 0;
-for (const name of names) {
-  const differences = await compare(name);
+for (const [at, name] of names.entries()) {
+  const differences = await compared[at].promise;
   const reasons = new Set();
   const unexplained = [];
   for (const line of differences) {

@@ -153,10 +153,16 @@ fn prepare(
         };
     }
     let runner = rustix::process::getpid();
+    #[cfg(target_os = "linux")]
+    let when_killed = match lifeline {
+        // The supervisor sees to it that it ends; told to, it can end what it has started.
+        Some(_) => Signal::TERM,
+        None => Signal::KILL,
+    };
     let before_exec = move || {
         #[cfg(target_os = "linux")]
         {
-            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            rustix::process::set_parent_process_death_signal(Some(when_killed))?;
         }
         // The runner may have been killed before that took hold.
         if rustix::process::getppid() != Some(runner) {

@@ -1,10 +1,12 @@
-//! Kills what is left when the runner is killed.
+//! Ends what is left when the runner is killed.
 //!
 //! A runner that ends by itself ends its children first. One that is killed (`SIGKILL`)
-//! cannot: Linux then kills its direct children, but not what those started. So a second
+//! cannot: Linux then signals its direct children, but not what those started. So a second
 //! process, the same program in its `supervise` mode, holds one end of a socket (the
 //! lifeline) and a list of process groups; when the other end closes, the runner is gone,
-//! and the groups are killed. It touches nothing but that socket and those groups.
+//! and the groups are told to end, then killed. It touches nothing but that socket and those
+//! groups. A program that keeps its tools in groups of their own, as agents do, ends those
+//! itself when it is told to; killed at once it could not.
 //! Invariant: a group is on the list before its program runs its first instruction, and
 //! off it before its number can be used again.
 
@@ -16,9 +18,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use rustix::net::SendFlags;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+
+use super::limits;
 
 /// The hidden subcommand that `main` gives to [`main`].
 pub const SUBCOMMAND: &str = "supervise";
@@ -38,8 +43,8 @@ pub fn this_program() -> Command {
     command
 }
 
-/// The supervisor mode: reads the lifeline on standard input until it closes, then kills
-/// the groups that are left.
+/// The supervisor mode: reads the lifeline on standard input until it closes, then ends the
+/// groups that are left.
 pub fn main() -> ! {
     // What stops the runner must not stop the supervisor first. Caught, the signals do
     // nothing; in a child of its own they would be back, but it starts none.
@@ -53,10 +58,31 @@ pub fn main() -> ! {
             Arc::new(AtomicBool::new(false)),
         ));
     }
-    for group in groups_at_the_end(io::stdin().lock()) {
+    end(groups_at_the_end(io::stdin().lock()));
+    std::process::exit(0)
+}
+
+/// Tells the groups to end, and kills those that have not after [`limits::KILL_AFTER`].
+fn end(mut groups: Vec<Pid>) {
+    for group in &groups {
+        let _ = kill_process_group(*group, Signal::TERM);
+    }
+    let told = Instant::now();
+    // They are nobody's children here, so that none is waited for: they are looked at. One
+    // that is gone is not signalled again; its number may be somebody else's.
+    loop {
+        groups.retain(|group| test_kill_process_group(*group).is_ok());
+        if groups.is_empty() {
+            return;
+        }
+        if told.elapsed() >= limits::KILL_AFTER {
+            break;
+        }
+        std::thread::sleep(limits::LOOK_EVERY);
+    }
+    for group in groups {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    std::process::exit(0)
 }
 
 /// Follows the lifeline to its end; the groups that are left on the list.

@@ -23,7 +23,7 @@ cargo xtask COMMAND
   test          all tests that need nothing but the Rust registries
   lint          formatting, clippy and docs, warnings as errors
   twins         the component built by cargo-component equals the one built by cargo
-                (needs cargo-component 0.21.1; `--install` builds it, some ten minutes)
+                (needs cargo-component 0.21.1; `--install` builds it, some minutes)
   clients       real ACP clients against the program (needs npm and python3 with venv)
   claude        the real Claude Code behind the program, compared with recordings (needs npm and
                 node; `--claude PATH` takes that executable; scenarios may be named)
@@ -98,7 +98,13 @@ fn lint() -> Result<(), Failed> {
         .args(["--all-targets", "--", "-D", "warnings"])
         .done()?;
     // The guest shell is empty on every other target.
-    let guest = ["clippy", "--locked", "--package", "airlock-component"];
+    let guest = [
+        "clippy",
+        "--release",
+        "--locked",
+        "--package",
+        "airlock-component",
+    ];
     let target = ["--target", "wasm32-wasip2", "--", "-D", "warnings"];
     cargo(guest).args(target).done()?;
     cargo(["doc", "--no-deps"])
@@ -113,8 +119,12 @@ fn twins(rest: &[String]) -> Result<(), Failed> {
     let targets = ["target", "add", "wasm32-unknown-unknown", "wasm32-wasip1"];
     run::program("rustup").args(targets).done()?;
     if rest.iter().any(|word| word == "--install") {
-        let version = ["--version", "0.21.1", "--locked"];
-        cargo(["install", "cargo-component"]).args(version).done()?;
+        // It runs once, for a second: that it is built soon is worth more.
+        let soon = ["--debug", "--version", "0.21.1", "--locked"];
+        cargo(["install", "cargo-component"])
+            .args(soon)
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .done()?;
     }
     let only = [
         "--package",

@@ -31,7 +31,7 @@ use serde_json::value::RawValue;
 
 use crate::admission::Content;
 use crate::json::Object;
-use crate::projection::{End, Report, Speaker, ToolFact};
+use crate::projection::{End, Report, Speaker, ToolFact, Update};
 use crate::rpc::Ticket;
 use crate::session::options::{By, Options, Setting};
 
@@ -422,6 +422,18 @@ pub struct Said<'a> {
     pub text: &'a str,
     /// Extension data, as it stands in `_meta`.
     pub meta: Option<Object>,
+}
+
+impl Said<'_> {
+    /// How the editor is told.
+    pub(crate) fn update(&self) -> Update<'_> {
+        Update::Message {
+            speaker: self.speaker,
+            message_id: self.message_id,
+            text: self.text,
+            meta: self.meta.as_ref(),
+        }
+    }
 }
 
 /// A step of the work.

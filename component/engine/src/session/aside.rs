@@ -7,7 +7,7 @@
 use alloc::string::String;
 
 use crate::host::aside::{Subagent, Task};
-use crate::host::{Command, Fact, Said, SessionKey};
+use crate::host::{Command, Fact, SessionKey};
 use crate::plumbing::Core;
 use crate::projection::Update;
 use crate::rpc::{RpcError, Ticket};
@@ -42,20 +42,7 @@ impl Sessions {
             return;
         };
         match fact {
-            Fact::Said(Said {
-                speaker,
-                message_id,
-                text,
-                meta,
-            }) => {
-                let update = Update::Message {
-                    speaker,
-                    message_id,
-                    text,
-                    meta: meta.as_ref(),
-                };
-                self.editor.update(core, id, &update);
-            }
+            Fact::Said(said) => self.editor.update(core, id, &said.update()),
             Fact::Card(report) => self.editor.update(core, id, &Update::Report(&report)),
             _ => {}
         }

@@ -48,20 +48,7 @@ impl Listener for Sessions {
                     projection.text_is(speaker, message_id, text)
                 });
             }
-            Fact::Said(host::Said {
-                speaker,
-                message_id,
-                text,
-                meta,
-            }) => {
-                let update = Update::Message {
-                    speaker,
-                    message_id,
-                    text,
-                    meta: meta.as_ref(),
-                };
-                self.show(core, session, &update);
-            }
+            Fact::Said(said) => self.show(core, session, &said.update()),
             Fact::Picture {
                 speaker,
                 message_id,
@@ -130,13 +117,8 @@ impl Listener for Sessions {
                 updated_at,
                 again,
             } => {
-                if let Some(session) = session.and_then(|key| self.open.get_mut(&key))
-                    && again
-                {
-                    session.title.clear();
-                }
                 if let Some(key) = session {
-                    self.titled(core, key, title, updated_at.as_deref());
+                    self.titled(core, key, title, updated_at.as_deref(), again);
                 }
             }
             Fact::Created {
@@ -179,13 +161,10 @@ impl Listener for Sessions {
                 }
             }
             Fact::Raw { method, message } => {
-                let key = session;
-                if let Some(session) = self.shown_session(key) {
+                if let Some((key, session)) = self.shown_mut(session) {
                     let id = session.id.clone();
                     self.editor.raw(core, &id, method, message);
-                    if let Some(key) = key {
-                        self.pause_if_slow(key);
-                    }
+                    self.pause_if_slow(key);
                 }
             }
             Fact::Options(options) => {
@@ -235,20 +214,7 @@ impl Listener for Sessions {
                 self.editor.refuse(core, ticket, &refusal(&failure));
             }
             Fact::Closed { ticket, failure } => {
-                let session = session.and_then(|key| self.open.remove(&key));
-                self.closed(core, ticket, failure.as_ref());
-                if let Some(Session {
-                    id,
-                    state: State::Closing { again },
-                    ..
-                }) = session
-                {
-                    for ticket in again {
-                        self.closed(core, ticket, failure.as_ref());
-                    }
-                    self.remember_closed(&id);
-                    self.next_load(&id);
-                }
+                self.all_closed(core, session, ticket, failure.as_ref());
             }
             Fact::Ended => {}
         }
@@ -364,6 +330,30 @@ impl Sessions {
         self.next(core, key);
     }
 
+    /// A close was answered: so are those that asked for the same, and what waited for it.
+    fn all_closed(
+        &mut self,
+        core: &mut Core<'_>,
+        session: Option<SessionKey>,
+        ticket: Ticket,
+        failure: Option<&host::Failure>,
+    ) {
+        let session = session.and_then(|key| self.open.remove(&key));
+        self.closed(core, ticket, failure);
+        if let Some(Session {
+            id,
+            state: State::Closing { again },
+            ..
+        }) = session
+        {
+            for ticket in again {
+                self.closed(core, ticket, failure);
+            }
+            self.remember_closed(&id);
+            self.next_load(&id);
+        }
+    }
+
     fn closed(&mut self, core: &mut Core<'_>, ticket: Ticket, failure: Option<&host::Failure>) {
         let deleting = self.deleting.remove(&ticket);
         let archiving = self.archiving.remove(&ticket);
@@ -407,10 +397,21 @@ impl Sessions {
         }
     }
 
-    fn titled(&mut self, core: &mut Core<'_>, key: SessionKey, title: String, at: Option<&str>) {
+    /// The name of a session; one that is told `again` is told although it is the same.
+    fn titled(
+        &mut self,
+        core: &mut Core<'_>,
+        key: SessionKey,
+        title: String,
+        at: Option<&str>,
+        again: bool,
+    ) {
         let Some(session) = self.open.get_mut(&key) else {
             return;
         };
+        if again {
+            session.title.clear();
+        }
         if session.state != State::Owned || self.ending || session.title == title {
             return;
         }
