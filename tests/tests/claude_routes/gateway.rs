@@ -1,6 +1,8 @@
 //! Which models a gateway has, and what the picker shows of it (Claude adapter, section 16).
 
-use airlock_engine::{Effect, HostDeparture, Input, Origin};
+use airlock_engine::{Effect, HostArrival, HostDeparture, Input, Origin};
+use airlock_tests::Say;
+use airlock_tests::scripted_cli::{answer, words};
 use serde_json::{Value, json};
 
 use super::claude_kit;
@@ -119,7 +121,7 @@ fn given_a_gateway_that_says_its_models_when_a_session_is_made_then_no_others_ar
 #[test]
 fn given_a_gateway_that_takes_its_time_when_it_has_answered_then_running_sessions_are_told() {
     for way in 0..4 {
-        let mut world = world(way, &[vec![], vec![], three(), three()]);
+        let mut world = world(way, &[vec![], vec![], three(), vec![]]);
         gate(&mut world);
         let made = begin(&mut world);
         assert_eq!(picker(&made["configOptions"]), of_claude());
@@ -132,10 +134,11 @@ fn given_a_gateway_that_takes_its_time_when_it_has_answered_then_running_session
         world.desk.advance(7_000);
         assert_eq!(world.desk.host.times_asked("models"), 4);
         assert_eq!(world.got().len(), from + 1);
+        assert_eq!(picker(&begin(&mut world)["configOptions"]), of_gate());
         // It was told to end, and did.
         world.desk.advance(1_000);
         world.settle();
-        assert_eq!(world.desk.channels().len(), 1);
+        assert_eq!(world.desk.channels().len(), 2);
         assert_eq!(world.desk.armed(), [0; 0]);
         assert_eq!(world.desk.host.inquiries.len(), 1);
     }
@@ -178,6 +181,69 @@ fn given_a_gateway_that_says_nothing_when_its_time_is_over_then_all_is_as_it_was
     assert_eq!(world.desk.channels().len(), 1);
     assert_eq!(world.got().len(), from);
     assert_eq!(world.desk.armed(), [0; 0]);
+}
+
+/// The default row is nobody's choice of a model.
+#[test]
+fn given_a_model_that_only_the_default_row_stands_for_when_a_gateway_has_it_then_it_is_offered() {
+    let opus = model("claude-opus-5-5", "Opus 5.5", "From gateway");
+    let mut world = world(0, &[vec![opus]]);
+    let greeting = world.desk.host.greeting.as_mut().expect("a greeting");
+    greeting["models"].as_array_mut().expect("models").remove(1);
+    gate(&mut world);
+    let made = begin(&mut world);
+    let both = shows(&["default", "claude-opus-5-5"], "default");
+    assert_eq!(picker(&made["configOptions"]), both);
+}
+
+/// A process that goes elsewhere still has other models.
+#[test]
+fn given_a_turn_that_runs_when_a_gateway_says_its_models_then_its_process_keeps_its_own() {
+    for way in 0..4 {
+        let mut world = world(way, &[three()]);
+        let made = begin(&mut world);
+        let session = made["sessionId"].as_str().expect("an id").to_owned();
+        let prompt = world.desk.prompt(&session, "one");
+        world.settle();
+        let from = world.got().len();
+        gate(&mut world);
+        assert_eq!(world.desk.host.times_asked("models"), 1);
+        assert_eq!(pickers(&world, from), [], "way {way}");
+        // The process that ends the turn is not the last that was opened.
+        let channel = world.desk.channels()[0];
+        let uuid = world.desk.host.users[0]["uuid"].to_string();
+        let said = [words::echo(1), words::done(1)].map(|it| format!("{it}\n"));
+        let said = said.concat().replace("\"@1\"", &uuid).into_bytes();
+        let bytes = HostArrival::Bytes(said);
+        world.desk.arrives(Input::Host(channel, bytes));
+        world.settle();
+        assert_eq!(world.result(prompt)["stopReason"], "end_turn");
+        assert_eq!(pickers(&world, from), [of_gate()], "way {way}");
+    }
+}
+
+/// What a process is set to that takes another one's place is told when it is there.
+#[test]
+fn given_a_process_that_is_being_replaced_when_a_gateway_says_its_models_then_they_are_told_once() {
+    for way in 0..4 {
+        let mut world = world(way, &[vec![], three()]);
+        let made = begin(&mut world);
+        let mode = json!({ "sessionId": made["sessionId"], "modeId": "plan" });
+        world.asks("session/set_mode", &mode);
+        world.desk.host.by_hand("set_permission_mode");
+        let from = world.got().len();
+        gate(&mut world);
+        assert!(world.desk.host.waits("set_permission_mode"));
+        world.desk.advance(1_000);
+        assert_eq!(world.desk.host.times_asked("models"), 2);
+        assert_eq!(pickers(&world, from), [], "way {way}");
+        let request = world.desk.host.take("set_permission_mode");
+        let request = request.expect("a mode");
+        let line = answer(&request, &json!({ "mode": "plan" }));
+        world.desk.host_says([Say::Line(line)]);
+        world.settle();
+        assert_eq!(pickers(&world, from), [of_gate()], "way {way}");
+    }
 }
 
 /// As many as the program asks for.
@@ -286,7 +352,7 @@ fn given_a_process_that_knows_the_models_when_it_dies_or_all_ends_then_nobody_wa
     // It dies.
     let mut lost = world(0, &[vec![]]);
     gate(&mut lost);
-    lost.desk.host_says([airlock_tests::Say::Close]);
+    lost.desk.host_says([Say::Close]);
     lost.settle();
     assert_eq!(lost.desk.armed(), [0; 0]);
     lost.new_session();

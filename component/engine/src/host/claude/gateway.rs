@@ -150,7 +150,7 @@ impl Claude {
         let Greeting { models } = part(response);
         let models = models.into_iter().filter(Model::by_id);
         let models: Vec<Model> = models.take(limits::CLAUDE_GATEWAY_MODELS).collect();
-        if models.is_empty() || models == self.environment.gateway() {
+        if models.is_empty() {
             return;
         }
         let count = models.len();
