@@ -160,7 +160,6 @@ const checks = {
     const answers = fs.readdirSync(project()).filter((name) => name.endsWith(".jsonl")).flatMap((name) => texts(`${project()}/${name}`));
     assert.ok(answers.some((row) => row.message?.model === "claude-gate-two"));
     await editor.stop();
-    model.gateway.models = null;
   },
   "the index names, archives and tells what changes": async () => {
     const editor = start("index");
@@ -211,6 +210,7 @@ function rowsOf(editor, subscriptionId, sessionId) {
 let failed = 0;
 for (const [name, check] of Object.entries(checks)) {
   fs.rmSync(`${home}/.claude`, { recursive: true, force: true });
+  model.gateway.models = null;
   try {
     await check();
     console.log(`holds   ${name}`);
