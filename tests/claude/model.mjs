@@ -15,6 +15,8 @@ export async function startModel(workspace) {
   const scripts = JSON.parse(fs.readFileSync(file, "utf8").replaceAll("{{WS}}", quoted));
   const failures = new Map();
   let requests = 0;
+  // As a gateway it has these, `GET /v1/models`; none: it has no such address. `asked` is who asked.
+  const gateway = { models: null, asked: [] };
   const server = http.createServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -23,6 +25,10 @@ export async function startModel(workspace) {
       response.writeHead(status, { "content-type": "application/json", ...headers });
       response.end(request.method === "HEAD" ? undefined : JSON.stringify(value));
     };
+    if (request.method === "GET" && path === "/v1/models" && gateway.models) {
+      gateway.asked.push(request.headers);
+      return json(200, { data: gateway.models, has_more: false });
+    }
     if (request.method !== "POST") return json(request.method === "HEAD" ? 200 : 404, {});
     const body = JSON.parse(Buffer.concat(chunks).toString("utf8") || "{}");
     if (path === "/v1/messages/count_tokens") return json(200, { input_tokens: 100 });
@@ -46,7 +52,7 @@ export async function startModel(workspace) {
     json(200, { ...message, stop_reason: "end_turn", usage: { ...USAGE, output_tokens: 5 } });
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  return { port: server.address().port, stop: () => { server.closeAllConnections(); server.close(); } };
+  return { port: server.address().port, gateway, stop: () => { server.closeAllConnections(); server.close(); } };
 }
 
 // Which script is meant, and how far it is.

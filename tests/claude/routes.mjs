@@ -1,7 +1,7 @@
 // node routes.mjs --agent PROGRAM --claude EXECUTABLE --runs FOLDER
 // What the recordings do not hold, with the real Claude Code and no account: forks that go on,
-// at a message and whole; who is signed in, and signing out; a provider that is set; the index
-// of sessions. Prints each check; fails when one does not hold.
+// at a message and whole; who is signed in, and signing out; a provider that is set; a gateway
+// that lists its models; the index of sessions. Prints each check; fails when one does not hold.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { Editor, environment, sleep } from "./editor.mjs";
@@ -125,6 +125,42 @@ const checks = {
     assert.equal(said.length, 2);
     await editor.stop();
   },
+  "a gateway's models are offered, and no others": async () => {
+    const described = { id: "claude-gate-two", display_name: "Gate Two", description: "Ours" };
+    model.gateway.models = [{ id: "claude-sonnet-5-5" }, { id: "claude-gate-one", display_name: "Gate One" }, described, { id: "other" }];
+    const editor = start("gateway", { ANTHROPIC_BASE_URL: "http://127.0.0.1:9", CLAUDE_CODE_MAX_RETRIES: "0" });
+    await begin(editor);
+    const told = [];
+    const hear = editor.hear.bind(editor);
+    editor.hear = (line) => {
+      const update = JSON.parse(line).params?.update;
+      if (update?.sessionUpdate === "config_option_update") told.push(update.configOptions);
+      hear(line);
+    };
+    const baseUrl = `http://127.0.0.1:${model.port}`;
+    for (const headers of [{ "x-api-key": "mine" }, { authorization: "Bearer mine" }, { "x-test": "1" }]) {
+      model.gateway.asked = [];
+      done(await editor.ask("providers/disable", { providerId: "main" }));
+      done(await editor.ask("providers/set", { providerId: "main", apiType: "anthropic", baseUrl, headers }));
+      const { sessionId, configOptions } = done(await editor.ask("session/new", { cwd, mcpServers: [] }));
+      // Asked for again after 4 s.
+      for (let at = 0; at < 50 && !offered(told.at(-1) ?? configOptions).includes("claude-gate-two"); at++) await sleep(100);
+      const options = told.at(-1) ?? configOptions;
+      assert.deepEqual(offered(options), ["default", "sonnet", "claude-gate-one", "claude-gate-two"]);
+      const [name, value] = Object.entries(headers)[0];
+      assert.ok(model.gateway.asked.length > 0);
+      assert.ok(model.gateway.asked.every((it) => it[name] === value), JSON.stringify(model.gateway.asked));
+      const change = { sessionId, configId: "model", value: "claude-gate-two" };
+      done(await editor.ask("session/set_config_option", change));
+      const turn = done(await editor.ask("session/prompt", { sessionId, prompt: prompt("One [[mock:plain]]") }));
+      assert.equal(turn.stopReason, "end_turn");
+      done(await editor.ask("session/close", { sessionId }));
+      told.length = 0;
+    }
+    const answers = fs.readdirSync(project()).filter((name) => name.endsWith(".jsonl")).flatMap((name) => texts(`${project()}/${name}`));
+    assert.ok(answers.some((row) => row.message?.model === "claude-gate-two"));
+    await editor.stop();
+  },
   "the index names, archives and tells what changes": async () => {
     const editor = start("index");
     await begin(editor, { _meta: { jetbrains: { air } } });
@@ -162,6 +198,10 @@ const checks = {
   },
 };
 
+function offered(options) {
+  return options.find((it) => it.id === "model").options.map((it) => it.value);
+}
+
 function rowsOf(editor, subscriptionId, sessionId) {
   const told = (editor.changes ?? []).filter((it) => it.subscriptionId === subscriptionId);
   return told.flatMap((it) => it.sessions).filter((it) => it.sessionId === sessionId);
@@ -170,6 +210,7 @@ function rowsOf(editor, subscriptionId, sessionId) {
 let failed = 0;
 for (const [name, check] of Object.entries(checks)) {
   fs.rmSync(`${home}/.claude`, { recursive: true, force: true });
+  model.gateway.models = null;
   try {
     await check();
     console.log(`holds   ${name}`);

@@ -286,6 +286,14 @@ pub const CLAUDE_TASKS: u64 = 1_024;
 pub const CLAUDE_SIDE_MS: u64 = 30_000;
 /// Bytes that are kept of what it says (decision).
 pub const CLAUDE_SIDE_OUTPUT: u64 = 64 << 10;
+/// Milliseconds between what is done with a process that knows a gateway's models: it is asked
+/// again three times, told to end, and ended. The gateway has 10 s (Claude adapter, section
+/// 16), and the first times are for one that does not need them.
+pub const CLAUDE_GATEWAY_MS: [u64; 5] = [1_000, 3_000, 7_000, 1_000, 4_000];
+/// Milliseconds that the program gives a gateway.
+pub const CLAUDE_GATEWAY_ANSWER_MS: u64 = 10_000;
+/// Models of a gateway that are offered: as many as the program asks for.
+pub const CLAUDE_GATEWAY_MODELS: usize = 1_000;
 /// Files of sessions that go on under another id, and that are kept in mind (decision).
 pub const CLAUDE_MOVED: u64 = 4_096;
 /// Sessions that are remembered as closed, where a Host closes them as often as an editor

@@ -19,6 +19,9 @@ use crate::recorded_host::Say;
 pub use post_cancel::{Act, POST_CANCEL, Scenario, Step};
 pub use scene::{Scene, answer_frames, each_way, every_way, told};
 
+/// Which process knows the models of a gateway.
+const DISCOVERY: &str = "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY";
+
 /// The process.
 #[derive(Clone, Debug)]
 pub struct ScriptedCli {
@@ -37,6 +40,11 @@ pub struct ScriptedCli {
     pub asides: BTreeMap<String, Ran>,
     /// Those that ran, in order.
     pub ran: Vec<String>,
+    /// What its process that knows a gateway's models knows, each time that it is asked; `None`:
+    /// that one cannot be started.
+    pub gateway: Option<VecDeque<Vec<Value>>>,
+    /// The environment that this process was given, each time.
+    pub inquiries: Vec<Vec<(String, Option<String>)>>,
     /// The environment that it was given, each time.
     pub variables: Vec<Vec<(String, Option<String>)>>,
     /// With which arguments it was started, each time.
@@ -65,6 +73,8 @@ impl Default for ScriptedCli {
             obedient: true,
             asides: BTreeMap::new(),
             ran: Vec::new(),
+            gateway: None,
+            inquiries: Vec::new(),
             variables: Vec::new(),
             started: Vec::new(),
             users: Vec::new(),
@@ -127,6 +137,18 @@ impl ScriptedCli {
         self.asked.iter().filter(|it| *it == subtype).count()
     }
 
+    /// Its own models, led away, and those of the gateway.
+    fn gateways(&mut self) -> Value {
+        let led = |name: &str| {
+            json!({ "value": name, "resolvedModel": "none", "displayName": name,
+                                       "description": "Custom model" })
+        };
+        let mut models = Vec::from(["default", "opus", "sonnet"].map(led));
+        let all = self.gateway.as_mut().expect("it was started");
+        models.extend(all.pop_front().unwrap_or_default());
+        json!({ "models": models })
+    }
+
     fn of_itself(&self, subtype: &str) -> Option<Value> {
         if self.by_hand.contains(subtype) {
             return None;
@@ -161,6 +183,11 @@ impl Peer for ScriptedCli {
         let Target::Process(command) = target else {
             panic!("Claude Code is a program: {target:?}");
         };
+        if command.env.iter().any(|(name, _)| name == DISCOVERY) {
+            self.inquiries.push(command.env.clone());
+            let known = self.gateway.is_some();
+            return known.then(Vec::new).ok_or(HostRefusal::Absent);
+        }
         self.started.push(command.args.clone());
         self.variables.push(command.env.clone());
         self.refusal.clone().map_or(Ok(Vec::new()), Err)
@@ -184,6 +211,12 @@ impl Peer for ScriptedCli {
             "control_request" => {
                 let subtype = frame["request"]["subtype"].as_str();
                 let subtype = subtype.expect("a request has a subtype").to_owned();
+                let id = frame["request_id"].as_str().unwrap_or_default();
+                if id.starts_with("models-") {
+                    self.asked.push("models".to_owned());
+                    let models = self.gateways();
+                    return vec![Say::Line(answer(&frame, &models))];
+                }
                 let response = self.of_itself(&subtype);
                 if subtype == "cancel_async_message" {
                     let uuid = frame["request"]["message_uuid"].clone();

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::models::Model;
 use super::route::Route;
 use crate::json::Object;
 use crate::projection::path::absolute;
@@ -17,7 +18,12 @@ const NO_BYPASS: &str = "AIRLOCK_NO_BYPASS";
 
 /// What of the environment matters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Environment(BTreeMap<String, String>, Option<Route>);
+pub struct Environment {
+    all: BTreeMap<String, String>,
+    route: Option<Route>,
+    /// What the gateway has that it leads to, as far as that is known.
+    gateway: Vec<Model>,
+}
 
 /// How the model is to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +39,10 @@ pub enum Thinking {
 impl Environment {
     /// As the configuration gives it.
     pub fn read(all: &BTreeMap<String, String>) -> Environment {
-        Environment(all.clone(), None)
+        Environment {
+            all: all.clone(),
+            ..Environment::default()
+        }
     }
 
     /// `MAX_THINKING_TOKENS`: 0 turns it off; what is no number counts as unset.
@@ -89,7 +98,7 @@ impl Environment {
     /// The same, where permissions may not be turned off.
     #[must_use]
     pub fn without_bypass(mut self) -> Environment {
-        self.0.insert(NO_BYPASS.into(), "1".into());
+        self.all.insert(NO_BYPASS.into(), "1".into());
         self
     }
 
@@ -113,17 +122,31 @@ impl Environment {
 
     /// Where models come from, if the editor says so.
     pub fn route(&self) -> Option<&Route> {
-        self.1.as_ref()
+        self.route.as_ref()
     }
 
     /// The editor says so now.
     pub fn set_route(&mut self, route: Option<Route>) {
-        self.1 = route;
+        self.route = route;
+        self.gateway = Vec::new();
+    }
+
+    /// The models of the gateway, as far as they are known.
+    pub fn gateway(&self) -> &[Model] {
+        &self.gateway
+    }
+
+    /// It has these.
+    pub fn set_gateway(&mut self, models: Vec<Model>) {
+        self.gateway = models;
     }
 
     /// What of its own a process gets, so that it goes that way.
     pub fn routed(&self) -> Vec<(String, Option<String>)> {
-        self.1.as_ref().map(Route::variables).unwrap_or_default()
+        self.route
+            .as_ref()
+            .map(Route::variables)
+            .unwrap_or_default()
     }
 
     /// Whether nobody sits in front of this machine.
@@ -149,7 +172,7 @@ impl Environment {
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.0
+        self.all
             .get(name)
             .map(|value| value.as_str().trim())
             .filter(|it| !it.is_empty())
@@ -158,7 +181,7 @@ impl Environment {
     /// For tests.
     #[cfg(test)]
     pub fn of(name: &str, value: &str) -> Environment {
-        Environment([(name.into(), value.into())].into(), None)
+        Environment::read(&[(name.into(), value.into())].into())
     }
 }
 

@@ -160,6 +160,7 @@ impl Claude {
             None if self.sessions.is_empty() => self.ask_status(cx),
             None => {}
         }
+        self.inquire(cx);
         self.restart_all(cx);
     }
 }

@@ -123,7 +123,7 @@ impl Session {
             Due::SignIn(_) => self.sign_ins_due(cx),
             Due::Output { task, .. } => self.output_due(cx, &task),
             // No session's.
-            Due::Side(_) | Due::Look(_) => {}
+            Due::Side(_) | Due::Inquiry(_) | Due::Look(_) => {}
             Due::Files { turn, .. } => self.files_known(cx, &turn, Err(Unknown::Timeout)),
             Due::Gone(_) => {
                 self.timer = None;

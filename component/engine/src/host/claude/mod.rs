@@ -8,7 +8,8 @@
 //! contexts (`compaction`), sessions of before (`stored`), and what only some editors are
 //! shown (`more`, `mcp_auth`, `records`, `goals`, `reports`, `previews`, `recommended`); one
 //! process in the place of another (`replace`, for `anew`, `restart` and loads); beside the
-//! sessions, who is signed in and where models come from (`errands`, `account`, `route`, `side`).
+//! sessions, who is signed in and where models come from (`errands`, `account`, `route`, `side`,
+//! `gateway`).
 //!
 //! Invariant: whatever the process sends, or fails to send, every prompt is answered once.
 
@@ -31,6 +32,7 @@ mod extras;
 mod failure;
 mod fallback;
 mod frames;
+mod gateway;
 mod goals;
 mod greeting;
 mod idle;
@@ -85,6 +87,7 @@ use crate::input::{Channel, FileArrival, Handle, HostArrival};
 use crate::limits;
 
 use environment::Environment;
+use gateway::Inquiry;
 use session::Session;
 use side::Side;
 use stored::Stored;
@@ -133,6 +136,8 @@ pub enum Due {
     Gone(Channel),
     /// A process beside the sessions is done.
     Side(Channel),
+    /// The process that knows a gateway's models is asked again, or ended.
+    Inquiry(Channel),
     /// A watched index is looked at.
     Look(String),
     /// Whether the user signed in to an MCP server is to be looked at.
@@ -151,6 +156,8 @@ pub struct Claude {
     stored: Stored,
     /// Processes beside the sessions.
     sides: BTreeMap<Channel, Side>,
+    /// The process that knows which models a gateway has.
+    inquiry: Option<Inquiry>,
     /// Whether a session may go another way to the models than it should.
     astray: bool,
     ending: bool,
@@ -167,6 +174,7 @@ impl Claude {
             sessions: BTreeMap::new(),
             keys: BTreeMap::new(),
             sides: BTreeMap::new(),
+            inquiry: None,
             astray: false,
             ending: false,
         }
@@ -287,7 +295,7 @@ impl Claude {
 
     /// Something came on a channel.
     pub fn arrival(&mut self, cx: &mut Cx<'_, '_>, channel: Channel, arrival: HostArrival) {
-        if self.side_arrival(cx, channel, &arrival) {
+        if self.side_arrival(cx, channel, &arrival) || self.inquiry_arrival(cx, channel, &arrival) {
         } else if let HostArrival::Bytes(bytes) = &arrival {
             self.lines(cx, channel, bytes);
         } else if let Some(session) = self.sessions.get_mut(&channel) {
@@ -340,6 +348,8 @@ impl Claude {
     pub fn poisoned(&mut self, cx: &mut Cx<'_, '_>, channel: Channel) {
         if let Some(session) = self.sessions.get_mut(&channel) {
             session.poisoned(cx);
+        } else if self.inquires(channel) {
+            self.end_inquiry(cx);
         }
         self.sweep(cx);
     }
@@ -349,6 +359,7 @@ impl Claude {
         match due {
             Due::Look(watch) => self.look(cx, watch),
             Due::Side(channel) => self.side_over(cx, channel),
+            Due::Inquiry(channel) => self.inquiry_due(cx, channel),
             Due::Greeting(channel)
             | Due::Backstop { channel, .. }
             | Due::Overview { channel, .. }
@@ -387,6 +398,7 @@ impl Claude {
         self.ending = true;
         self.refuse_jobs(cx);
         self.end_sides(cx);
+        self.end_inquiry(cx);
         self.end_watches(cx);
         for session in self.sessions.values_mut() {
             session.kill(cx);
@@ -404,6 +416,7 @@ impl Claude {
         self.ending = true;
         self.refuse_jobs(cx);
         self.end_sides(cx);
+        self.end_inquiry(cx);
         self.end_watches(cx);
         for session in self.sessions.values_mut() {
             session.close(cx, None);

@@ -58,6 +58,11 @@ impl Model {
         self.supports_auto_mode
     }
 
+    /// Whether it is set by its own id, and not by a name for it.
+    pub fn by_id(&self) -> bool {
+        self.value != DEFAULT && self.resolved_model.as_ref() == Some(&self.value)
+    }
+
     fn is(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(&self.value) || self.resolved_model.as_deref().is_some_and(same)
@@ -65,13 +70,24 @@ impl Model {
 }
 
 impl Models {
-    /// As the greeting lists them; with `only`, no more than these and the default one. A
-    /// name there that no row has is a row of its own: the program knows more than it lists.
-    pub fn new(all: Vec<Model>, only: Option<&[String]>) -> Models {
+    /// As the greeting lists them; where the models of a `gateway` are known, those and the
+    /// default one. With `only`, no more than these and the default one; a name there that no
+    /// row has is a row of its own: the program knows more than it lists.
+    pub fn new(all: Vec<Model>, gateway: &[Model], only: Option<&[String]>) -> Models {
         let mut rows: Vec<Model> = Vec::new();
         for model in all {
             if !model.value.is_empty() && rows.iter().all(|row| row.value != model.value) {
                 rows.push(model);
+            }
+        }
+        if !gateway.is_empty() {
+            let has = |row: &Model| gateway.iter().any(|model| row.stands_for(&model.value));
+            rows.retain(|row| row.value == DEFAULT || has(row));
+            for model in gateway {
+                let stands = |row: &Model| row.value != DEFAULT && row.stands_for(&model.value);
+                if !rows.iter().any(stands) {
+                    rows.push(model.clone());
+                }
             }
         }
         let Some(only) = only else {
@@ -108,15 +124,10 @@ impl Models {
     /// The row that the default one stands for.
     pub fn default_is(&self) -> Option<&str> {
         let default = self.0.iter().find(|row| row.value == DEFAULT)?;
-        let plain = |id: &str| {
-            id.trim_end_matches("[1m]")
-                .trim_end_matches("-1m")
-                .to_string()
-        };
         let model = plain(default.resolved_model.as_ref()?);
         let same = |row: &&Model| {
             let resolved = row.resolved_model.as_deref().map(plain);
-            row.value != DEFAULT && resolved.as_ref() == Some(&model)
+            row.value != DEFAULT && resolved == Some(model)
         };
         self.0.iter().find(same).map(|row| row.value.as_str())
     }
@@ -162,7 +173,18 @@ impl Models {
     }
 }
 
+/// A model's id, whatever the size of its context.
+fn plain(id: &str) -> &str {
+    id.trim_end_matches("[1m]").trim_end_matches("-1m")
+}
+
 impl Model {
+    /// Whether this id is its own.
+    fn stands_for(&self, id: &str) -> bool {
+        let own = self.resolved_model.as_deref().unwrap_or(&self.value);
+        plain(own) == plain(id)
+    }
+
     /// With its version, where the words about it begin with that.
     pub(super) fn name(&self) -> &str {
         let first = self.description.split(DOT).next().unwrap_or_default();

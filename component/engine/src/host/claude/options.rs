@@ -65,8 +65,10 @@ struct Agent {
 pub struct Panel {
     modes: Modes,
     mode: String,
-    /// All that the program has, before settings leave some out.
+    /// All that the program has, before a gateway and settings leave some out.
     all: Vec<Model>,
+    /// Those that settings allow, if not all.
+    only: Option<Vec<String>>,
     models: Models,
     model: String,
     effort: String,
@@ -137,7 +139,8 @@ impl Panel {
     ) -> (Panel, Option<String>) {
         let applied = settings.applied();
         let only = settings.models().or_else(|| environment.models());
-        let models = Models::new(greeting.models.clone(), only.as_deref());
+        let gateway = environment.gateway();
+        let models = Models::new(greeting.models.clone(), gateway, only.as_deref());
         // What somebody chose by name stands; otherwise the row that stands for what runs.
         let chosen = settings.model();
         let row = chosen
@@ -164,6 +167,7 @@ impl Panel {
                 .unwrap_or_else(|| modes::AUTO.to_owned()),
             model,
             all: greeting.models,
+            only,
             models,
             effort: DEFAULT.to_owned(),
             fast: greeting.fast_mode_state.is_some_and(|state| state != OFF),

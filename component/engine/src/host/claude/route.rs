@@ -103,8 +103,7 @@ impl Route {
         // The program starts for nobody that has no token. Where a field of the editor's says
         // who asks, the blank one keeps the program's own out of its way; else a gateway that
         // asks nobody gets a word that means nothing.
-        let proves = |name: &String| PROOFS.iter().any(|it| name.eq_ignore_ascii_case(it));
-        let proven = self.gateway.headers.iter().any(|(name, _)| proves(name));
+        let proven = self.has(AUTHORIZATION) || self.has(KEY);
         let token = if proven { " " } else { "none" };
         let yes = || Some("1".to_owned());
         let mut set: Vec<(&str, Option<String>)> = match &self.api {
@@ -137,10 +136,40 @@ impl Route {
             .map(|(name, value)| (name.to_string(), value));
         owned.collect()
     }
+
+    /// The variables of a process that asks there which models there are. None where the
+    /// program asks nobody.
+    pub fn inquiry(&self) -> Option<Vec<(String, Option<String>)>> {
+        if self.api != Api::Anthropic {
+            return None;
+        }
+        // A blank token asks nobody. In the question, other than in messages, a field of the
+        // editor's comes in the place of the program's own; a key alone is a credential too.
+        let mut fields = self.gateway.headers.iter();
+        let key = fields.find(|(name, _)| name.eq_ignore_ascii_case(KEY));
+        let key = key.filter(|(_, value)| !value.trim().is_empty() && !self.has(AUTHORIZATION));
+        let token = if key.is_some() { " " } else { "none" };
+        let mut all = self.variables();
+        for (name, value) in &mut all {
+            match name.as_str() {
+                "ANTHROPIC_AUTH_TOKEN" => *value = Some(token.to_owned()),
+                "ANTHROPIC_API_KEY" => *value = key.map(|(_, key)| key.trim().to_owned()),
+                _ => {}
+            }
+        }
+        Some(all)
+    }
+
+    /// Whether the editor has a header field of this name.
+    fn has(&self, name: &str) -> bool {
+        let mut fields = self.gateway.headers.iter();
+        fields.any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
 }
 
 /// Header fields that say who asks.
-const PROOFS: [&str; 2] = ["authorization", "x-api-key"];
+const AUTHORIZATION: &str = "authorization";
+const KEY: &str = "x-api-key";
 
 /// All variables that say where models come from, and who asks.
 const WAYS: [&str; 13] = [

@@ -1,5 +1,5 @@
-//! What can be set, looked at again: when settings were changed outside, and when a fresh
-//! process takes the place of another one.
+//! What can be set, looked at again: when settings were changed outside, when a gateway says
+//! which models it has, and when a fresh process takes the place of another one.
 //!
 //! Pure. Invariant: what is chosen stays chosen; only what is offered changes.
 
@@ -16,11 +16,23 @@ impl Panel {
     /// The settings are these now. Whether the editor is offered something else.
     pub fn settings_are(&mut self, settings: &Settings<'_>, environment: &Environment) -> bool {
         let before = self.options();
-        let only = settings.models().or_else(|| environment.models());
-        self.models = Models::new(self.all.clone(), only.as_deref());
+        self.only = settings.models().or_else(|| environment.models());
+        self.models_are(environment);
         self.modes = Modes::new(settings, environment);
         self.clears = settings.clears();
         self.options() != before
+    }
+
+    /// The gateway has other models. Whether the editor is offered something else.
+    pub fn gateway_is(&mut self, environment: &Environment) -> bool {
+        let before = self.options();
+        self.models_are(environment);
+        self.options() != before
+    }
+
+    fn models_are(&mut self, environment: &Environment) {
+        let all = self.all.clone();
+        self.models = Models::new(all, environment.gateway(), self.only.as_deref());
     }
 
     /// Whether the model of before is there, where it is one that is offered at all.
