@@ -3,7 +3,9 @@
 use airlock_engine::{FileRefusal, HostRefusal};
 use serde_json::{Value, json};
 
-use super::world::{CWD, ID, OTHER, PROJECT, TURNS, World, answer_row, each_way, prompt_row};
+use super::world::{
+    CWD, ID, OTHER, PROJECT, TURNS, World, answer_row, each_way, prompt_row, queued_row,
+};
 
 fn params(id: &str) -> Value {
     json!({ "sessionId": id, "cwd": CWD, "mcpServers": [] })
@@ -261,6 +263,30 @@ fn given_a_message_when_forked_there_then_all_up_to_it_is_kept() {
         assert_eq!(texts(&world, &id), expected, "{point}");
         assert_eq!(world.desk.files.open(), 0);
     }
+}
+
+/// Its row has an id of its own, which no editor is told; the row is copied as it is.
+#[test]
+fn given_a_prompt_that_waited_for_a_turn_when_forked_there_then_all_up_to_it_is_kept() {
+    let queued = queued_row(&json!({ "source_uuid": "sent", "commandMode": "prompt",
+                                     "prompt": "Two" }));
+    let mut world = World::agreeing(&[]);
+    let history = [
+        prompt_row("One"),
+        answer_row("Yes"),
+        queued.clone(),
+        answer_row("No"),
+    ];
+    world.stored(OTHER, &history.concat());
+    let point = json!({ "version": 1, "messageId": "sent" });
+    let request = fork(&mut world, &at(OTHER, &point));
+    let id = forked(&world, request);
+    let mut expected: Value = serde_json::from_str(&queued).expect("JSON");
+    expected["forkedFrom"] = json!({ "sessionId": OTHER, "messageUuid": expected["uuid"] });
+    expected["sessionId"] = json!(id);
+    let rows = rows(&world, &id);
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[2], expected);
 }
 
 #[test]

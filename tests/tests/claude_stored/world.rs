@@ -64,6 +64,17 @@ pub fn prompt_row(text: &str) -> String {
         + "\n"
 }
 
+/// Something that waited for a turn, as the program stores it.
+pub fn queued_row(attachment: &Value) -> String {
+    let mut attachment = attachment.clone();
+    attachment["type"] = json!("queued_command");
+    json!({ "type": "attachment", "uuid": format!("row-{}", attachment["source_uuid"]), "cwd": CWD,
+            "isSidechain": false, "timestamp": "2026-12-01T02:49:01.558Z",
+            "attachment": attachment })
+    .to_string()
+        + "\n"
+}
+
 pub fn answer_row(text: &str) -> String {
     json!({ "type": "assistant", "uuid": format!("a-{text}"), "cwd": CWD, "isSidechain": false,
             "message": { "id": format!("msg-{text}"), "role": "assistant",
