@@ -27,7 +27,7 @@ use super::rows::Row;
 use super::{Job, folder};
 use crate::effect::{FileDeparture, Level};
 use crate::host::{Cx, Fact, Failure, ForkPoint, Setup};
-use crate::input::{FileArrival, FileKind, FileRefusal, Handle, Root};
+use crate::input::{FileArrival, Handle, Root};
 use crate::json::Object;
 use crate::limits;
 use crate::line::{Line, Lines};
@@ -314,18 +314,11 @@ impl Claude {
         let owner = FileOwner::Claude(job);
         match (core::mem::replace(&mut fork.step, Step::Folder), arrival) {
             (Step::Folder, arrival) => {
-                let cwd = match arrival {
-                    Some(FileArrival::Facts(facts)) if facts.kind == FileKind::Folder => {
-                        facts.canonical_path
-                    }
-                    // Not to be looked at: the name as given is all there is.
-                    Some(FileArrival::Refused(FileRefusal::NotAllowed)) => fork.setup.cwd.clone(),
-                    _ => {
-                        let failure = failure::no_folder(&fork.setup.cwd);
-                        return fork.refuse(cx, owner, failure);
-                    }
+                let Some(cwd) = folder::real(&fork.setup.cwd, arrival) else {
+                    let failure = failure::no_folder(&fork.setup.cwd);
+                    return fork.refuse(cx, owner, failure);
                 };
-                let project = format!("{}/{}", fork.projects, folder::name(&cwd));
+                let project = folder::project(&fork.projects, &cwd);
                 fork.open(cx, owner, project);
             }
             (Step::File(project), Some(FileArrival::Facts(facts))) => {
