@@ -178,6 +178,20 @@ fn given_a_plan_that_just_began_anew_when_forked_then_the_conversation_before_it
     }
 }
 
+#[test]
+fn given_a_plan_that_goes_on_in_another_process_when_forked_then_its_past_is_still_known() {
+    every_way(|scene| {
+        let session = scene.session.clone();
+        let own = begun_anew(scene);
+        reroute(scene, "first");
+        let path = format!("{PROJECT}/{own}.jsonl");
+        scene.desk.files.content.remove(&path);
+        let fork = fork(scene);
+        let expected = (json!("before"), json!(session));
+        assert_eq!(copied(scene, &fork), Some(expected));
+    });
+}
+
 /// The user let go of what was before.
 #[test]
 fn given_a_conversation_that_was_just_cleared_when_forked_then_the_fork_has_no_past() {
