@@ -5,7 +5,7 @@
 use airlock_tests::scripted_cli::words::{
     self, aborted, done, echo, life, of, requesting, result, state,
 };
-use airlock_tests::scripted_cli::{Scene, answer_frames, each_way};
+use airlock_tests::scripted_cli::{self, Scene, answer_frames, each_way};
 use serde_json::{Value, json};
 
 mod claude_kit;
@@ -24,18 +24,11 @@ fn scene(way: usize) -> Scene {
 
 /// Plays it in every way; what was said may not differ.
 fn every_way(play: impl Fn(&mut Scene)) {
-    let mut first: Option<[Vec<String>; 2]> = None;
-    for way in 0..4 {
+    scripted_cli::every_way(|way| {
         let mut scene = scene(way);
         play(&mut scene);
-        let to_host = scene.desk.to_host.iter();
-        let to_host = to_host.map(|(channel, line)| format!("{channel} {line}"));
-        let said = [scene.desk.log.clone(), to_host.collect()];
-        match &first {
-            None => first = Some(said),
-            Some(first) => assert_eq!(first, &said, "way {way} makes a difference"),
-        }
-    }
+        scene.desk.record()
+    });
 }
 
 /// The process has planned and asks; what the editor is asked.

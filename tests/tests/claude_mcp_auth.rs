@@ -1,7 +1,7 @@
 //! Signing in to the editor's MCP servers (Claude adapter, sections 2 and 11): address,
 //! waiting, end, and when nobody is asked.
 
-use airlock_tests::scripted_cli::{Scene, words};
+use airlock_tests::scripted_cli::{Scene, every_way, words};
 use serde_json::{Value, json};
 
 const URL: &str = "https://docs.example/authorize?state=1";
@@ -10,8 +10,7 @@ const NOTHING: [&str; 0] = [];
 /// A session with a server by HTTP, in every way that may make no difference; the editor
 /// shows addresses, and the test answers what is asked about servers.
 fn each_way_with(capabilities: &Value, play: impl Fn(&mut Scene)) {
-    let mut first: Option<Vec<String>> = None;
-    for way in 0..4 {
+    every_way(|way| {
         let mut scene = Scene::in_way(way);
         scene.desk.capabilities = capabilities.clone();
         scene.desk.host.by_hand("mcp_status");
@@ -26,13 +25,8 @@ fn each_way_with(capabilities: &Value, play: impl Fn(&mut Scene)) {
         scene.settle();
         scene.desk.take();
         play(&mut scene);
-        let lines = scene.desk.to_host.iter().map(|(_, line)| line.clone());
-        let record: Vec<String> = scene.desk.log.iter().cloned().chain(lines).collect();
-        match &first {
-            None => first = Some(record),
-            Some(first) => assert_eq!(first, &record, "way {way} makes a difference"),
-        }
-    }
+        scene.desk.record()
+    });
 }
 
 fn each_way(play: impl Fn(&mut Scene)) {

@@ -1,7 +1,7 @@
 //! An editor that is shown everything, a session of its, and what is asked of both.
 
 use airlock_tests::scripted_cli::words::{self, life, of, result, state, with};
-use airlock_tests::scripted_cli::{Scene, config};
+use airlock_tests::scripted_cli::{self, Scene, config};
 use serde_json::{Value, json};
 
 use super::claude_kit;
@@ -38,18 +38,11 @@ pub fn scene(way: usize) -> Scene {
 
 /// Plays it in every way; what was said may not differ.
 pub fn every_way(play: impl Fn(&mut Scene)) {
-    let mut first: Option<[Vec<String>; 2]> = None;
-    for way in 0..4 {
+    scripted_cli::every_way(|way| {
         let mut scene = scene(way);
         play(&mut scene);
-        let to_host = scene.desk.to_host.iter();
-        let to_host = to_host.map(|(channel, line)| format!("{channel} {line}"));
-        let said = [scene.desk.log.clone(), to_host.collect()];
-        match &first {
-            None => first = Some(said),
-            Some(first) => assert_eq!(first, &said, "way {way} makes a difference"),
-        }
-    }
+        scene.desk.record()
+    });
 }
 
 /// The editor asks for this; its id.

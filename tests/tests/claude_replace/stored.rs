@@ -129,6 +129,102 @@ fn given_a_session_that_began_anew_when_forked_then_what_it_is_now_is_copied() {
     });
 }
 
+fn fork(scene: &mut Scene) -> Value {
+    let id = asks(
+        scene,
+        "session/fork",
+        json!({ "cwd": CWD, "mcpServers": [] }),
+    );
+    answer(scene, id).expect("an answer")
+}
+
+/// The first text of the rows in the file of a fork, and of which session they are a copy;
+/// none without a file.
+fn copied(scene: &Scene, fork: &Value) -> Option<(Value, Value)> {
+    let id = fork["result"]["sessionId"].as_str().expect("a session");
+    let path = format!("{PROJECT}/{id}.jsonl");
+    let content = scene.desk.files.content.get(&path)?;
+    let mut rows = serde_json::Deserializer::from_slice(content).into_iter::<Value>();
+    let row = rows.next().expect("a row").expect("JSON");
+    let text = row["message"]["content"][0]["text"].clone();
+    Some((text, row["forkedFrom"]["sessionId"].clone()))
+}
+
+/// The program has not written yet what it was told to do, or its bookkeeping alone: the user
+/// sees the conversation in which it was planned.
+#[test]
+fn given_a_plan_that_just_began_anew_when_forked_then_the_conversation_before_it_is_copied() {
+    for written in [
+        None,
+        Some("{\"type\":\"ai-title\",\"aiTitle\":\"Named\"}\n"),
+    ] {
+        every_way(|scene| {
+            let session = scene.session.clone();
+            scene.prompt("one");
+            stored(scene, &session, "before");
+            chosen(scene, 1);
+            scene.says([aborted(of(&[1]))]);
+            if let Some(row) = written {
+                let path = format!("{PROJECT}/{}.jsonl", own(scene, 1));
+                let content = row.as_bytes().to_vec();
+                scene.desk.files.content.insert(path, content);
+            }
+            let fork = fork(scene);
+            let expected = (json!("before"), json!(session));
+            assert_eq!(copied(scene, &fork), Some(expected));
+            let id = fork["result"]["sessionId"].as_str().expect("an id");
+            assert!(started_with(scene, 2, &format!("--resume={id}")));
+        });
+    }
+}
+
+#[test]
+fn given_a_plan_that_goes_on_in_another_process_when_forked_then_its_past_is_still_known() {
+    every_way(|scene| {
+        let session = scene.session.clone();
+        let own = begun_anew(scene);
+        reroute(scene, "first");
+        let path = format!("{PROJECT}/{own}.jsonl");
+        scene.desk.files.content.remove(&path);
+        let fork = fork(scene);
+        let expected = (json!("before"), json!(session));
+        assert_eq!(copied(scene, &fork), Some(expected));
+    });
+}
+
+/// The user let go of what was before.
+#[test]
+fn given_a_conversation_that_was_just_cleared_when_forked_then_the_fork_has_no_past() {
+    every_way(|scene| {
+        let session = scene.session.clone();
+        begun_anew(scene);
+        clears(scene);
+        stored(scene, &session, "before");
+        let fork = fork(scene);
+        assert_eq!(copied(scene, &fork), None);
+        assert!(!started_with(scene, 2, "--resume="));
+    });
+}
+
+/// It has that one's past, as the client's options say.
+#[test]
+fn given_a_session_that_goes_on_as_another_one_when_forked_first_then_that_is_copied() {
+    every_way(|scene| {
+        stored(scene, OTHER, "other");
+        let options = json!({ "resume": OTHER, "forkSession": true });
+        let meta = json!({ "claudeCode": { "options": options } });
+        let new = json!({ "cwd": CWD, "mcpServers": [], "_meta": meta });
+        let id = scene.desk.request("session/new", &new);
+        scene.settle();
+        let made = answer(scene, id).expect("a session")["result"]["sessionId"].clone();
+        let session = made.as_str().expect("an id").to_owned();
+        scene.session.clone_from(&session);
+        let fork = fork(scene);
+        let expected = (json!("other"), json!(session));
+        assert_eq!(copied(scene, &fork), Some(expected));
+    });
+}
+
 /// The process that leaves, and one of another connection's: both go on where it is.
 #[test]
 fn given_a_session_that_began_anew_when_loaded_with_another_setup_then_it_goes_on_there() {

@@ -3,7 +3,9 @@
 use airlock_engine::{FileRefusal, HostRefusal};
 use serde_json::{Value, json};
 
-use super::world::{CWD, ID, OTHER, PROJECT, TURNS, World, answer_row, each_way, prompt_row};
+use super::world::{
+    CWD, ID, OTHER, PROJECT, TURNS, World, answer_row, each_way, prompt_row, queued_row,
+};
 
 fn params(id: &str) -> Value {
     json!({ "sessionId": id, "cwd": CWD, "mcpServers": [] })
@@ -190,6 +192,63 @@ fn given_no_such_session_when_forked_then_it_is_not_found() {
     world.is_tidy();
 }
 
+/// The program stores a session when something is said in it, its bookkeeping first, and takes
+/// up none without a row of the conversation.
+#[test]
+fn given_a_session_without_a_past_when_forked_then_the_fork_is_a_new_one_without_a_file() {
+    let bookkeeping = json!({ "type": "ai-title", "aiTitle": "Named" }).to_string() + "\n";
+    for (said, written) in [
+        (false, None),
+        (true, None),
+        (true, Some("")),
+        (true, Some(&*bookkeeping)),
+    ] {
+        let mut world = World::agreeing(&[]);
+        let new = world.request("session/new", &json!({ "cwd": CWD, "mcpServers": [] }));
+        let source = forked(&world, new);
+        if said {
+            world.desk.prompt(&source, "go on");
+            world.settle();
+        }
+        if let Some(written) = written {
+            world.stored(&source, written);
+        }
+        let files = world.desk.files.content.len();
+        let request = fork(&mut world, &params(&source));
+        let id = forked(&world, request);
+        assert_ne!(id, source);
+        assert_eq!(world.desk.files.content.len(), files);
+        assert!(world.started_with(1, &format!("--session-id={id}")));
+        assert!(!world.started_with(1, &format!("--resume={id}")));
+        world.desk.prompt(&id, "something else");
+        world.settle();
+        assert_eq!(world.desk.host.users.len(), 1 + usize::from(said));
+        // None of its messages is stored, either.
+        let point = json!({ "version": 1, "messageId": "m1" });
+        let request = fork(&mut world, &at(&source, &point));
+        assert_eq!(world.error(request)["code"], -32602);
+        assert_eq!(world.desk.host.started.len(), 2);
+        assert_eq!(world.desk.files.open(), 0);
+    }
+}
+
+/// What was said in it is stored, but not there.
+#[test]
+fn given_a_live_session_of_another_folder_when_forked_then_it_is_not_found() {
+    let mut world = World::plain();
+    world.file("/srv/else/hello.txt", "");
+    world.recorded();
+    let resume = world.resume(ID);
+    world.result(resume);
+    let mut elsewhere = params(ID);
+    elsewhere["cwd"] = json!("/srv/else");
+    let request = fork(&mut world, &elsewhere);
+    assert_eq!(world.error(request)["code"], -32002);
+    let close = world.request("session/close", &json!({ "sessionId": ID }));
+    world.result(close);
+    world.is_tidy();
+}
+
 /// Two messages of the model with one text, between prompts.
 fn told_twice(world: &mut World) {
     let row = |text: &str, id: &str| {
@@ -261,6 +320,30 @@ fn given_a_message_when_forked_there_then_all_up_to_it_is_kept() {
         assert_eq!(texts(&world, &id), expected, "{point}");
         assert_eq!(world.desk.files.open(), 0);
     }
+}
+
+/// Its row has an id of its own, which no editor is told; the row is copied as it is.
+#[test]
+fn given_a_prompt_that_waited_for_a_turn_when_forked_there_then_all_up_to_it_is_kept() {
+    let queued = queued_row(&json!({ "source_uuid": "sent", "commandMode": "prompt",
+                                     "prompt": "Two" }));
+    let mut world = World::agreeing(&[]);
+    let history = [
+        prompt_row("One"),
+        answer_row("Yes"),
+        queued.clone(),
+        answer_row("No"),
+    ];
+    world.stored(OTHER, &history.concat());
+    let point = json!({ "version": 1, "messageId": "sent" });
+    let request = fork(&mut world, &at(OTHER, &point));
+    let id = forked(&world, request);
+    let mut expected: Value = serde_json::from_str(&queued).expect("JSON");
+    expected["forkedFrom"] = json!({ "sessionId": OTHER, "messageUuid": expected["uuid"] });
+    expected["sessionId"] = json!(id);
+    let rows = rows(&world, &id);
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[2], expected);
 }
 
 #[test]

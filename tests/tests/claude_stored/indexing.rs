@@ -6,7 +6,7 @@ use airlock_tests::Say;
 use serde_json::{Value, json};
 
 use super::world::{
-    CWD, ID, OTHER, PROJECT, PROJECTS, World, answer_row, each_way_agreeing, prompt_row,
+    CWD, ID, OTHER, PROJECT, PROJECTS, World, answer_row, each_way_agreeing, prompt_row, queued_row,
 };
 
 const INDEX: [&str; 2] = ["sessionIndex", "sessionBatchGet"];
@@ -115,6 +115,22 @@ fn given_an_index_when_listed_then_rows_say_more_and_other_clients_are_not_told(
     open["cost"] = json!({ "amount": 0.5, "currency": "USD" });
     let list = listed(&mut world, &json!({}));
     assert_eq!(air(&row(&list, OTHER)), open);
+}
+
+/// What was said while a turn ran is said, too.
+#[test]
+fn given_a_prompt_that_waited_for_a_turn_when_listed_then_its_row_counts_as_one() {
+    let mut world = World::agreeing(&INDEX);
+    let prompt = json!({ "commandMode": "prompt", "origin": { "kind": "human" },
+                         "prompt": [{ "type": "text", "text": "Said meanwhile" }] });
+    let notification = json!({ "commandMode": "task-notification", "prompt": "Done",
+                               "origin": { "kind": "task-notification" } });
+    let later = queued_row(&notification).replace("2026-12-01", "2026-12-02");
+    world.stored(OTHER, &(queued_row(&prompt) + &later));
+    let list = listed(&mut world, &json!({}));
+    let row = row(&list, OTHER);
+    assert_eq!(row["title"], "Said meanwhile");
+    assert_eq!(air(&row)["lastPromptAt"], "2026-12-01T02:49:01.558Z");
 }
 
 #[test]

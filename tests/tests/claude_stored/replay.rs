@@ -4,7 +4,7 @@ use airlock_engine::{FileRefusal, Level};
 use serde_json::{Value, json};
 
 use super::world::{
-    COMMANDS, CWD, ID, OTHER, PROJECT, SHOWN, World, answer_row, each_way, prompt_row,
+    COMMANDS, CWD, ID, OTHER, PROJECT, SHOWN, World, answer_row, each_way, prompt_row, queued_row,
 };
 
 /// The recorded peer's own replay of the same history (`load-resume`, ACP v1), but for the
@@ -130,6 +130,69 @@ fn given_a_session_with_commands_when_loaded_then_only_the_conversation_is_shown
     let picture = picture.expect("a picture");
     assert_eq!(picture["sessionUpdate"], "user_message_chunk");
     assert_eq!(picture["content"]["mimeType"], "image/png");
+    world.is_tidy();
+}
+
+/// What the user says while a turn runs has rows of another kind, and so has what the program
+/// says to the model then. The message's id is that of what was sent.
+#[test]
+fn given_prompts_that_waited_for_a_turn_when_loaded_then_the_users_are_shown() {
+    let text = |text: &str| json!([{ "type": "text", "text": text }]);
+    let human = json!({ "kind": "human" });
+    let picture = json!({ "type": "image", "source": { "type": "base64",
+                          "media_type": "image/png", "data": "AAAA" } });
+    let rows = [
+        prompt_row("One"),
+        queued_row(
+            &json!({ "source_uuid": "s1", "commandMode": "prompt", "origin": human,
+                            "prompt": [text("Two")[0], picture] }),
+        ),
+        queued_row(&json!({ "source_uuid": "s2", "commandMode": "prompt",
+                            "prompt": "Three<system-reminder>x</system-reminder>" })),
+        queued_row(&json!({ "commandMode": "prompt", "origin": human, "prompt": text("Four") })),
+        // Not the user's.
+        queued_row(
+            &json!({ "source_uuid": "s3", "commandMode": "prompt", "prompt": text("no"),
+                            "origin": { "kind": "unclassified" } }),
+        ),
+        queued_row(
+            &json!({ "source_uuid": "s4", "commandMode": "prompt", "prompt": text("no"),
+                            "origin": human, "isMeta": true }),
+        ),
+        queued_row(
+            &json!({ "source_uuid": "s5", "commandMode": "task-notification",
+                            "prompt": "<task-notification>no</task-notification>" }),
+        ),
+        queued_row(&json!({ "source_uuid": "s6", "commandMode": "prompt" })),
+        queued_row(&json!({ "source_uuid": "s7", "prompt": "no" })),
+        queued_row(&json!({ "source_uuid": "s8", "commandMode": "prompt", "prompt": "no" }))
+            .replace("queued_command", "of-a-later-version"),
+        answer_row("Five"),
+    ];
+    let mut world = World::plain();
+    world.stored(OTHER, &rows.concat());
+    let load = world.load(OTHER);
+    world.result(load);
+    let chunk = |id: &str, text: &str| {
+        json!({ "sessionUpdate": "user_message_chunk", "messageId": id,
+                "content": { "type": "text", "text": text } })
+    };
+    let shown = world.shown();
+    let (answer, said) = shown.split_last().expect("a history");
+    assert_eq!(
+        said,
+        [
+            chunk("u-One", "One"),
+            chunk("s1", "Two"),
+            json!({ "sessionUpdate": "user_message_chunk", "messageId": "s1",
+                    "content": { "type": "image", "mimeType": "image/png", "data": "AAAA" } }),
+            chunk("s2", "Three"),
+            chunk("row-null", "Four"),
+        ]
+    );
+    assert_eq!(answer["content"]["text"], "Five");
+    let note = world.desk.notes.iter().find(|it| it.0 == Level::Warn);
+    assert_eq!(note, None);
     world.is_tidy();
 }
 

@@ -1,7 +1,7 @@
 //! An editor, an engine, a scripted process and the files of Claude Code.
 
 use airlock_engine::{Effect, FileDeparture, FileFacts, FileKind};
-use airlock_tests::scripted_cli::ScriptedCli;
+use airlock_tests::scripted_cli::{ScriptedCli, every_way};
 use airlock_tests::{Cut, Desk};
 use serde_json::{Value, json};
 
@@ -24,31 +24,21 @@ pub struct World {
 
 /// Plays in every way that may make no difference (rule R9).
 pub fn each_way(play: impl Fn(&mut World)) {
-    let mut first: Option<Vec<String>> = None;
-    for way in 0..4 {
+    every_way(|way| {
         let mut world = World::in_way(way);
         play(&mut world);
-        let log = world.desk.log.clone();
-        match &first {
-            None => first = Some(log),
-            Some(first) => assert_eq!(first, &log, "way {way} makes a difference"),
-        }
-    }
+        world.desk.record()
+    });
 }
 
 /// The same with an editor that agreed on these extensions.
 pub fn each_way_agreeing(names: &[&str], play: impl Fn(&mut World)) {
-    let mut first: Option<Vec<String>> = None;
-    for way in 0..4 {
+    every_way(|way| {
         let mut world = World::unmet(way);
         world.meets(names);
         play(&mut world);
-        let log = world.desk.log.clone();
-        match &first {
-            None => first = Some(log),
-            Some(first) => assert_eq!(first, &log, "way {way} makes a difference"),
-        }
-    }
+        world.desk.record()
+    });
 }
 
 pub fn config(environment: &Value) -> Value {
@@ -60,6 +50,17 @@ pub fn prompt_row(text: &str) -> String {
     json!({ "type": "user", "uuid": format!("u-{text}"), "cwd": CWD, "isSidechain": false,
             "permissionMode": "default", "origin": { "kind": "human" },
             "message": { "role": "user", "content": [{ "type": "text", "text": text }] } })
+    .to_string()
+        + "\n"
+}
+
+/// Something that waited for a turn, as the program stores it.
+pub fn queued_row(attachment: &Value) -> String {
+    let mut attachment = attachment.clone();
+    attachment["type"] = json!("queued_command");
+    json!({ "type": "attachment", "uuid": format!("row-{}", attachment["source_uuid"]), "cwd": CWD,
+            "isSidechain": false, "timestamp": "2026-12-01T02:49:01.558Z",
+            "attachment": attachment })
     .to_string()
         + "\n"
 }

@@ -153,6 +153,9 @@ impl Session {
         fresh.extras = self.extras.clone();
         fresh.own = Some(cx.core.uuid());
         fresh.before = Some(plan.mode);
+        if self.stored {
+            fresh.planned = Some(self.stored_as().to_owned());
+        }
         fresh.stored = false;
         fresh.forked = None;
         fresh.extras.resume_at = None;

@@ -63,6 +63,7 @@ impl Session {
         let loads = stage != Stage::Anew;
         let mut heir = Session::new(cx, stage, setup, again);
         heir.again = loads;
+        heir.planned = self.planned.clone();
         heir
     }
 

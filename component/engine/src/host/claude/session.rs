@@ -124,6 +124,8 @@ pub struct Session {
     pub(super) stored: bool,
     /// The session that it goes on from as another one, until something is said.
     pub(super) forked: Option<String>,
+    /// The id of the file of the conversation whose plan is carried out here.
+    pub(super) planned: Option<String>,
     /// It was stored: a load tells when it is there.
     pub(super) again: bool,
     /// How permissions were asked for in it before.
@@ -225,6 +227,7 @@ impl Session {
             remembered: Remembered::default(),
             stored: resume,
             forked,
+            planned: None,
             more: Beyond::default(),
             again: true,
             before: mode,

@@ -83,6 +83,17 @@ impl Session {
         self.own.as_deref().unwrap_or(&self.id)
     }
 
+    /// The id of the file where its conversation is until there is one of its own.
+    pub fn goes_on_from(&self) -> Option<&str> {
+        self.planned.as_deref().or(self.forked.as_deref())
+    }
+
+    /// Whether it is open, and need not be stored in this folder: nothing was said in it, or
+    /// just now.
+    pub fn may_lack_file(&self, cwd: &str) -> bool {
+        !self.leaves() && (!self.stored || self.cwd == cwd)
+    }
+
     /// Whether it has a file under another id than its own.
     pub fn is_moved(&self) -> bool {
         self.stored && self.own.is_some()
@@ -93,6 +104,7 @@ impl Session {
         if is_session(id) && id != self.stored_as() && id != self.id {
             self.own = Some(id.to_owned());
             self.stored = false;
+            self.planned = None;
         }
     }
 

@@ -5,7 +5,6 @@
 //! file beside the session's, which the program does not look at. Invariant: what is there
 //! already counts as done; a session that is not there is not found.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -39,7 +38,7 @@ pub struct Edit {
     change: Change,
     step: Step,
     /// Projects that may have the session.
-    folders: Vec<String>,
+    left: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,7 +73,7 @@ impl Edit {
             id,
             change,
             step: Step::Projects,
-            folders: Vec::new(),
+            left: Vec::new(),
         })
     }
 
@@ -87,10 +86,7 @@ impl Edit {
     ) -> Now {
         match (core::mem::replace(&mut self.step, Step::Changing), arrival) {
             (Step::Projects, Some(FileArrival::Entries(entries))) => {
-                let folders = entries
-                    .into_iter()
-                    .filter(|it| it.1.kind == FileKind::Folder);
-                self.folders = folders.map(|(name, _)| name).collect();
+                self.left = folder::all(&self.projects, entries);
                 self.next(cx, owner)
             }
             (Step::Looking(project), Some(FileArrival::Facts(facts)))
@@ -157,10 +153,9 @@ impl Edit {
     }
 
     fn next(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
-        let Some(name) = self.folders.pop() else {
+        let Some(project) = self.left.pop() else {
             return self.refuse(cx, failure::unknown(&self.id));
         };
-        let project = format!("{}/{name}", self.projects);
         let file = folder::file(&project, &self.id);
         self.step = Step::Looking(project);
         cx.core

@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::input::FileFacts;
+use crate::input::{FileArrival, FileFacts, FileKind, FileRefusal};
 
 /// Units of a name that are kept; a longer one ends in a number made of the whole path.
 const NAME: usize = 200;
@@ -19,7 +19,7 @@ pub fn projects(config: &str) -> String {
 }
 
 /// The name of a working folder's project.
-pub fn name(cwd: &str) -> String {
+fn name(cwd: &str) -> String {
     // The program counts UTF-16 units, and so does the number.
     let plain = |unit: u16| match u8::try_from(unit) {
         Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
@@ -34,6 +34,34 @@ pub fn name(cwd: &str) -> String {
         number.wrapping_mul(31).wrapping_add(i32::from(*unit))
     });
     format!("{name}-{}", base36(number.unsigned_abs()))
+}
+
+/// The project of a working folder.
+pub fn project(projects: &str, cwd: &str) -> String {
+    format!("{projects}/{}", name(cwd))
+}
+
+/// What a working folder really is, from what was found when it was looked at; `None` if it
+/// is none.
+pub fn real(cwd: &str, found: Option<FileArrival>) -> Option<String> {
+    match found {
+        Some(FileArrival::Facts(facts)) if facts.kind == FileKind::Folder => {
+            Some(facts.canonical_path)
+        }
+        // Not to be looked at: the name as given is all there is.
+        Some(FileArrival::Refused(FileRefusal::NotAllowed)) => Some(cwd.into()),
+        _ => None,
+    }
+}
+
+/// The projects that there are.
+pub fn all(projects: &str, entries: Vec<(String, FileFacts)>) -> Vec<String> {
+    let folders = entries
+        .into_iter()
+        .filter(|(_, facts)| facts.kind == FileKind::Folder);
+    folders
+        .map(|(name, _)| format!("{projects}/{name}"))
+        .collect()
 }
 
 /// The file of a session.

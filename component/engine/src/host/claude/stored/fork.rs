@@ -3,8 +3,10 @@
 //!
 //! Copied are the rows of the conversation, each with the new session's id and where it comes
 //! from, as Claude Code's own forks have them; its bookkeeping is left out. The name gets
-//! " (fork)". Invariants: what is kept is one row and one piece to write, however long the
-//! history is; half a copy does not stay.
+//! " (fork)". Where nothing was said yet, the fork is a session without a past, and has no file
+//! either: the program takes up only what has a row of the conversation. Invariants: what is
+//! kept is one row and one piece to write, however long the history is; half a copy does not
+//! stay.
 
 use alloc::format;
 use alloc::string::String;
@@ -25,7 +27,7 @@ use super::rows::Row;
 use super::{Job, folder};
 use crate::effect::{FileDeparture, Level};
 use crate::host::{Cx, Fact, Failure, ForkPoint, Setup};
-use crate::input::{FileArrival, FileKind, FileRefusal, Handle, Root};
+use crate::input::{FileArrival, Handle, Root};
 use crate::json::Object;
 use crate::limits;
 use crate::line::{Line, Lines};
@@ -42,13 +44,23 @@ pub struct Fork {
     ticket: Ticket,
     projects: String,
     source: String,
-    /// The id of the file in which it goes on.
-    file: String,
+    from: From,
     setup: Setup,
     point: Option<ForkPoint>,
-    /// How permissions are asked for in the source, if it is open here.
-    mode: Option<String>,
     step: Step,
+}
+
+/// What is known of the source besides its files.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct From {
+    /// The id of the file in which it goes on.
+    pub file: String,
+    /// The id of the one where its conversation is as long as that has nothing of it.
+    pub before: Option<String>,
+    /// It is open here, and need not have a file yet.
+    pub open: bool,
+    /// How permissions are asked for in it, if it is open.
+    pub mode: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -100,7 +112,7 @@ impl Fork {
         projects: String,
         ticket: Ticket,
         (source, setup, point): (String, Setup, Option<ForkPoint>),
-        (file, mode): (String, Option<String>),
+        from: From,
     ) -> Option<Fork> {
         if !folder::is_session(&source) {
             let failure = failure::unknown(&source);
@@ -113,12 +125,27 @@ impl Fork {
             ticket,
             projects,
             source,
-            file,
+            from,
             setup,
             point,
-            mode,
             step: Step::Folder,
         })
+    }
+
+    /// Looks into the file of the source.
+    fn open(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner, project: String) {
+        let file = folder::file(&project, &self.from.file);
+        let open = FileDeparture::Open(Root::HostState, file);
+        cx.core.file(owner, open);
+        self.step = Step::File(project);
+    }
+
+    /// What is wanted is not in the file: whether there is another one to look into.
+    fn goes_back(&mut self) -> bool {
+        let before = self.from.before.take();
+        let found = before.is_some();
+        self.from.file = before.unwrap_or_default();
+        found
     }
 
     /// The end has come, or it came to nothing.
@@ -139,20 +166,6 @@ impl Fork {
         Now::Over
     }
 
-    fn copying(&self, cx: &mut Cx<'_, '_>, reading: Reading, rows: Option<u64>) -> Step {
-        let copy = Copy {
-            id: cx.core.uuid(),
-            rows,
-            glance: Glance::default(),
-            out: Vec::new(),
-            made: false,
-            named: false,
-            title: None,
-            damaged: 0,
-        };
-        Step::Copying(reading, copy)
-    }
-
     /// The file is open, and so many bytes long.
     fn opened(&mut self, cx: &mut Cx<'_, '_>, project: String, handle: Handle, size: u64) {
         let reading = Reading {
@@ -164,7 +177,7 @@ impl Fork {
         };
         self.step = match self.point.clone() {
             Some(point) => Step::Searching(reading, Search::new(point)),
-            None => self.copying(cx, reading, None),
+            None => Step::Copying(reading, Copy::new(cx, None)),
         };
     }
 }
@@ -198,6 +211,24 @@ impl Reading {
 }
 
 impl Copy {
+    fn new(cx: &mut Cx<'_, '_>, rows: Option<u64>) -> Copy {
+        Copy {
+            id: cx.core.uuid(),
+            rows,
+            glance: Glance::default(),
+            out: Vec::new(),
+            made: false,
+            named: false,
+            title: None,
+            damaged: 0,
+        }
+    }
+
+    /// Whether nothing of the conversation was found.
+    fn is_empty(&self) -> bool {
+        self.out.is_empty() && !self.made
+    }
+
     fn file(&self, reading: &Reading) -> String {
         folder::file(&reading.project, &self.id)
     }
@@ -233,10 +264,10 @@ impl Copy {
         self.out.push(b'\n');
     }
 
-    /// The last row: what the session is called.
+    /// The last row: what the session is called. Alone it would be no session.
     fn name(&mut self) {
         self.named = true;
-        let Some(title) = self.glance.title() else {
+        let Some(title) = self.glance.title().filter(|_| !self.is_empty()) else {
             return;
         };
         let most = limits::SESSION_TITLE as usize - MARK.len();
@@ -283,30 +314,22 @@ impl Claude {
         let owner = FileOwner::Claude(job);
         match (core::mem::replace(&mut fork.step, Step::Folder), arrival) {
             (Step::Folder, arrival) => {
-                let cwd = match arrival {
-                    Some(FileArrival::Facts(facts)) if facts.kind == FileKind::Folder => {
-                        facts.canonical_path
-                    }
-                    // Not to be looked at: the name as given is all there is.
-                    Some(FileArrival::Refused(FileRefusal::NotAllowed)) => fork.setup.cwd.clone(),
-                    _ => {
-                        let failure = failure::no_folder(&fork.setup.cwd);
-                        return fork.refuse(cx, owner, failure);
-                    }
+                let Some(cwd) = folder::real(&fork.setup.cwd, arrival) else {
+                    let failure = failure::no_folder(&fork.setup.cwd);
+                    return fork.refuse(cx, owner, failure);
                 };
-                let project = format!("{}/{}", fork.projects, folder::name(&cwd));
-                let file = folder::file(&project, &fork.file);
-                let open = FileDeparture::Open(Root::HostState, file);
-                cx.core.file(owner.clone(), open);
-                fork.step = Step::File(project);
+                let project = folder::project(&fork.projects, &cwd);
+                fork.open(cx, owner, project);
             }
             (Step::File(project), Some(FileArrival::Facts(facts))) => {
                 fork.opened(cx, project, handle, facts.size);
                 return self.fork_on(cx, job, fork);
             }
-            (Step::File(_), Some(FileArrival::Refused(refusal))) if missing(&refusal) => {
-                let failure = failure::unknown(&fork.source);
-                return fork.refuse(cx, owner, failure);
+            (Step::File(project), Some(FileArrival::Refused(refusal))) if missing(&refusal) => {
+                if !fork.goes_back() {
+                    return self.fork_nothing(cx, owner, fork);
+                }
+                fork.open(cx, owner, project);
             }
             (Step::Searching(mut reading, mut search), Some(FileArrival::Data(_, data))) => {
                 reading.rows(&data, |row| search.row(row.as_ref().map(|(_, row)| row)));
@@ -344,16 +367,14 @@ impl Claude {
                     fork.step = Step::Searching(reading, search);
                 } else {
                     let Some(rows) = search.end() else {
-                        let failure = failure::no_message(fork.point.as_ref());
-                        fork.step = fork.copying(cx, reading, None);
-                        return fork.refuse(cx, owner, failure);
+                        return self.fork_back(cx, job, fork, &reading);
                     };
                     let again = Reading {
                         at: 0,
                         lines: Lines::default(),
                         ..reading
                     };
-                    fork.step = fork.copying(cx, again, Some(rows));
+                    fork.step = Step::Copying(again, Copy::new(cx, Some(rows)));
                     return self.fork_on(cx, job, fork);
                 }
             }
@@ -363,6 +384,9 @@ impl Claude {
                 if full || !(more && reading.next(cx, &owner)) {
                     if !full && !core::mem::replace(&mut copy.named, true) {
                         copy.name();
+                    }
+                    if copy.is_empty() {
+                        return self.fork_back(cx, job, fork, &reading);
                     }
                     if copy.out.is_empty() {
                         cx.core.file_close(reading.handle);
@@ -379,6 +403,39 @@ impl Claude {
         Now::Waits
     }
 
+    /// Nothing of what is wanted is in the file.
+    fn fork_back(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        job: u64,
+        mut fork: Fork,
+        reading: &Reading,
+    ) -> Now {
+        let owner = FileOwner::Claude(job);
+        cx.core.file_close(reading.handle);
+        if !fork.goes_back() {
+            // There is a file: so there is a session.
+            fork.from.open = true;
+            return self.fork_nothing(cx, owner, fork);
+        }
+        fork.open(cx, owner, reading.project.clone());
+        self.stored.jobs.insert(job, Job::Fork(fork));
+        Now::Waits
+    }
+
+    /// Nothing of what is wanted is stored.
+    fn fork_nothing(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner, fork: Fork) -> Now {
+        let failure = match &fork.point {
+            _ if !fork.from.open => failure::unknown(&fork.source),
+            Some(_) => failure::no_message(fork.point.as_ref()),
+            None => {
+                let copy = Copy::new(cx, None);
+                return self.forked(cx, fork, &copy);
+            }
+        };
+        fork.refuse(cx, owner, failure)
+    }
+
     /// The copy is complete: a process takes it up, and answers.
     fn forked(&mut self, cx: &mut Cx<'_, '_>, fork: Fork, copy: &Copy) -> Now {
         if copy.damaged > 0 {
@@ -387,7 +444,7 @@ impl Claude {
                 format!("{} damaged rows were not copied into a fork", copy.damaged),
             );
         }
-        let mode = fork.mode.or(copy.glance.mode.clone());
+        let mode = fork.from.mode.or(copy.glance.mode.clone());
         let again = Again {
             id: copy.id.clone(),
             // Nothing was said in the source: the process makes a session of its own.

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::wire::{Message, Origin, part};
+use super::super::wire::{Origin, part};
 use super::rows::{By, From, Row};
 use super::words;
 use crate::limits;
@@ -101,7 +101,7 @@ impl Glance {
         match &*row.kind {
             "summary" => self.summary = owned(&row.summary).or(self.summary.take()),
             "user" if self.first.is_none() && !row.is_meta && !row.is_compact_summary => {
-                let message: Message<'_> = part(row.message);
+                let message = row.message();
                 let blocks = message.blocks();
                 let mut texts = blocks.iter().filter(|block| block.kind == "text");
                 self.first = texts

@@ -51,8 +51,8 @@ pub struct Listing {
     cwd: Option<String>,
     offset: u64,
     step: Step,
-    /// Names of folders that are still to be looked through, the next one last.
-    folders: Vec<String>,
+    /// Projects that are still to be looked through, the next one last.
+    left: Vec<String>,
     files: Vec<Found>,
     sessions: Vec<ListItem>,
     left_out: u64,
@@ -113,7 +113,7 @@ impl Listing {
             cwd,
             offset,
             step: Step::Folder,
-            folders: Vec::new(),
+            left: Vec::new(),
             files: Vec::new(),
             sessions: Vec::new(),
             left_out: 0,
@@ -143,23 +143,20 @@ impl Listing {
     ) -> Now {
         match (core::mem::replace(&mut self.step, Step::Folder), arrival) {
             (Step::Folder, arrival) => {
-                // What is gone, or not to be looked at, keeps its name.
-                if let Some(FileArrival::Facts(facts)) = arrival {
-                    self.cwd = Some(facts.canonical_path);
-                }
-                self.folders = self.cwd.as_deref().map(folder::name).into_iter().collect();
-                self.next_folder(cx, owner)
+                // What is gone keeps its name.
+                let asked = self.cwd.take().unwrap_or_default();
+                let cwd = folder::real(&asked, arrival).unwrap_or(asked);
+                self.left = [folder::project(&self.projects, &cwd)].into();
+                self.cwd = Some(cwd);
+                self.next_project(cx, owner)
             }
             (Step::Projects, Some(FileArrival::Entries(entries))) => {
-                let folders = entries
-                    .into_iter()
-                    .filter(|it| it.1.kind == FileKind::Folder);
-                self.folders = folders.map(|(name, _)| name).collect();
-                self.next_folder(cx, owner)
+                self.left = folder::all(&self.projects, entries);
+                self.next_project(cx, owner)
             }
             // Nothing was ever stored.
             (Step::Projects, Some(FileArrival::Refused(refusal))) if missing(&refusal) => {
-                self.next_folder(cx, owner)
+                self.next_project(cx, owner)
             }
             (Step::Projects, Some(FileArrival::Refused(refusal))) => {
                 self.refuse(cx, failure::storage(&refusal))
@@ -167,7 +164,7 @@ impl Listing {
             (Step::Projects, _) => self.refuse(cx, failure::unforeseen()),
             (Step::Files(project), Some(FileArrival::Entries(entries))) => {
                 self.found(&project, &entries, open.moved);
-                self.next_folder(cx, owner)
+                self.next_project(cx, owner)
             }
             (Step::Files(project), arrival) => {
                 if !matches!(&arrival, Some(FileArrival::Refused(why)) if missing(why)) {
@@ -176,7 +173,7 @@ impl Listing {
                         format!("the sessions in {project} cannot be listed"),
                     );
                 }
-                self.next_folder(cx, owner)
+                self.next_project(cx, owner)
             }
             (Step::Opening(at), Some(FileArrival::Facts(facts))) => {
                 let asked = facts.size.min(limits::FILE_READ);
@@ -243,9 +240,8 @@ impl Listing {
         }
     }
 
-    fn next_folder(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
-        if let Some(name) = self.folders.pop() {
-            let project = format!("{}/{name}", self.projects);
+    fn next_project(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
+        if let Some(project) = self.left.pop() {
             let entries = FileDeparture::Entries(Root::HostState, project.clone());
             cx.core.file(owner, entries);
             self.step = Step::Files(project);

@@ -6,7 +6,6 @@
 //! among the past.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -25,7 +24,7 @@ use super::{Job, folder};
 use crate::effect::FileDeparture;
 use crate::host::more::More;
 use crate::host::{Cx, Fact, Failure, SessionKey, Setup};
-use crate::input::{Channel, FileArrival, FileKind, FileRefusal, Handle, Root};
+use crate::input::{Channel, FileArrival, Handle, Root};
 use crate::limits;
 use crate::plumbing::FileOwner;
 use crate::rpc::Ticket;
@@ -187,18 +186,11 @@ impl Claude {
         let owner = FileOwner::Claude(job);
         match (core::mem::replace(&mut load.step, Step::Folder), arrival) {
             (Step::Folder, arrival) => {
-                let cwd = match arrival {
-                    Some(FileArrival::Facts(facts)) if facts.kind == FileKind::Folder => {
-                        facts.canonical_path
-                    }
-                    // Not to be looked at: the name as given is all there is.
-                    Some(FileArrival::Refused(FileRefusal::NotAllowed)) => load.setup.cwd.clone(),
-                    _ => {
-                        let failure = failure::no_folder(&load.setup.cwd);
-                        return load.refuse(cx, failure);
-                    }
+                let Some(cwd) = folder::real(&load.setup.cwd, arrival) else {
+                    let failure = failure::no_folder(&load.setup.cwd);
+                    return load.refuse(cx, failure);
                 };
-                let project = format!("{}/{}", load.projects, folder::name(&cwd));
+                let project = folder::project(&load.projects, &cwd);
                 let file = folder::file(&project, &load.file);
                 cx.core
                     .file(owner, FileDeparture::Open(Root::HostState, file));

@@ -127,9 +127,13 @@ impl Claude {
         let id = self.stored.id();
         let owner = FileOwner::Claude(id);
         let live = self.sessions.values().find(|it| it.id() == what.0);
-        let mode = live.and_then(|it| it.mode()).map(String::from);
-        let file = self.stored_as(&what.0);
-        if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, (file, mode)) {
+        let from = fork::From {
+            file: self.stored_as(&what.0),
+            before: live.and_then(|it| it.goes_on_from()).map(String::from),
+            open: live.is_some_and(|it| it.may_lack_file(&what.1.cwd)),
+            mode: live.and_then(|it| it.mode()).map(String::from),
+        };
+        if let Some(fork) = Fork::begin(cx, owner, projects, ticket, what, from) {
             self.stored.jobs.insert(id, Job::Fork(fork));
         }
     }

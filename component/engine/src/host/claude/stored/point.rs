@@ -10,7 +10,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::super::wire::{Message, part};
+use super::super::wire::Message;
 use super::rows::Row;
 use crate::host::ForkPoint;
 use crate::limits;
@@ -52,9 +52,10 @@ impl Search {
         let Some(row) = row.filter(|row| !row.is_sidechain) else {
             return;
         };
-        let message: Message<'_> = part(row.message);
+        let message = row.message();
         let ids = [row.uuid.as_deref(), message.id.as_deref()];
-        if ids.into_iter().flatten().any(|id| self.is_wanted(id)) {
+        let mut ids = ids.into_iter().flatten().chain([row.prompt_id()]);
+        if ids.any(|id| self.is_wanted(id)) {
             self.by_id = Some(self.rows);
         }
         if row.kind == "assistant" && self.point.fingerprint.is_some() {

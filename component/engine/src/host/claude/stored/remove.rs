@@ -32,7 +32,7 @@ pub struct Removal {
     file: String,
     step: Step,
     /// Projects that may have the session.
-    folders: Vec<String>,
+    left: Vec<String>,
     /// What is to be looked through, with how deep it lies.
     inside: Vec<(String, u64)>,
     /// What is to be removed, the next one last.
@@ -78,7 +78,7 @@ impl Removal {
             others,
             file,
             step: Step::Projects,
-            folders: Vec::new(),
+            left: Vec::new(),
             inside: Vec::new(),
             files: Vec::new(),
             gone: false,
@@ -94,10 +94,7 @@ impl Removal {
     ) -> Now {
         match (core::mem::replace(&mut self.step, Step::Removing), arrival) {
             (Step::Projects, Some(FileArrival::Entries(entries))) => {
-                let folders = entries
-                    .into_iter()
-                    .filter(|it| it.1.kind == FileKind::Folder);
-                self.folders = folders.map(|(name, _)| name).collect();
+                self.left = folder::all(&self.projects, entries);
             }
             (Step::Looking(project), Some(FileArrival::Facts(_))) => {
                 self.files.push(folder::file(&project, &self.file));
@@ -139,8 +136,7 @@ impl Removal {
     }
 
     fn next(&mut self, cx: &mut Cx<'_, '_>, owner: FileOwner) -> Now {
-        let (step, departure) = if let Some(name) = self.folders.pop() {
-            let project = format!("{}/{name}", self.projects);
+        let (step, departure) = if let Some(project) = self.left.pop() {
             let file = folder::file(&project, &self.file);
             (
                 Step::Looking(project),

@@ -8,6 +8,8 @@ use alloc::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::super::wire::{Message, part};
+
 type Text<'a> = Option<Cow<'a, str>>;
 
 /// A row: the fields of all kinds together.
@@ -32,6 +34,13 @@ pub struct Row<'a> {
     /// `user`, `assistant`.
     #[serde(borrow)]
     pub message: Option<&'a RawValue>,
+    /// `attachment`: what it is.
+    #[serde(borrow)]
+    attachment: Option<&'a RawValue>,
+    /// What the user said while a turn ran: it has a row of another kind, and is read as one
+    /// of `user`.
+    #[serde(skip)]
+    queued: Option<Queued<'a>>,
     /// `user` with the result of a tool: for programs.
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,
@@ -75,8 +84,66 @@ impl<'a> Row<'a> {
         if !text.trim_start().starts_with('{') {
             return None;
         }
-        serde_json::from_str(text).ok()
+        let row: Row<'a> = serde_json::from_str(text).ok()?;
+        Some(row.unqueued())
     }
+
+    /// What is said in it.
+    pub fn message(&self) -> Message<'a> {
+        match &self.queued {
+            Some(queued) => Message {
+                content: queued.prompt,
+                ..Message::default()
+            },
+            None => part(self.message),
+        }
+    }
+
+    /// The id of a prompt, as it was sent.
+    pub fn prompt_id(&self) -> &str {
+        let queued = self.queued.as_ref();
+        let sent = queued.and_then(|it| it.source_uuid.as_deref());
+        sent.or(self.uuid.as_deref()).unwrap_or_default()
+    }
+
+    /// As a row of `user`, if it is a prompt that waited for a turn.
+    fn unqueued(mut self) -> Row<'a> {
+        if self.kind != "attachment" {
+            return self;
+        }
+        let queued: Queued<'a> = part(self.attachment);
+        if queued.kind == "queued_command" && queued.command_mode.as_deref() == Some("prompt") {
+            self.kind = "user".into();
+            self.origin = queued.origin;
+            self.is_meta |= queued.is_meta;
+            self.queued = Some(queued);
+        }
+        self
+    }
+}
+
+/// An attachment that is a prompt, or what else waited for a turn.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Queued<'a> {
+    /// `queued_command`.
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    /// A text, or blocks.
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+    /// The message's id, as it was sent: the row has another one.
+    #[serde(borrow)]
+    source_uuid: Text<'a>,
+    /// `prompt`, `task-notification`, ...
+    #[serde(borrow, rename = "commandMode")]
+    command_mode: Text<'a>,
+    /// Where it comes from.
+    #[serde(borrow)]
+    origin: Option<&'a RawValue>,
+    /// The program or somebody else wrote it, to the model.
+    #[serde(rename = "isMeta")]
+    is_meta: bool,
 }
 
 /// What a tool's structured result may say of a subagent.

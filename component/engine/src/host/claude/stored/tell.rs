@@ -63,7 +63,7 @@ impl Telling {
     pub fn subagent(&self, row: &Row<'_>) -> Option<Subagent> {
         let of: OfAgent<'_> = part(row.tool_use_result);
         let id = of.agent_id.filter(|id| folder::is_agent(id))?;
-        let message: Message<'_> = part(row.message);
+        let message = row.message();
         let blocks = message.blocks();
         let call = blocks.iter().find(|block| block.kind == "tool_result")?;
         let call = call.tool_use_id.to_string();
@@ -106,7 +106,7 @@ impl Telling {
     }
 
     fn user(&mut self, row: &Row<'_>, parent: Option<&str>, tell: &mut dyn FnMut(Fact<'_>)) {
-        let message: Message<'_> = part(row.message);
+        let message = row.message();
         let mut out = Vec::new();
         let blocks = message.blocks();
         for block in blocks.iter().filter(|block| block.kind == "tool_result") {
@@ -119,7 +119,7 @@ impl Telling {
         if !self.is_shown(row, &blocks) {
             return;
         }
-        let id = row.uuid.as_deref().unwrap_or_default();
+        let id = row.prompt_id();
         let speaker = if row.is_compact_summary {
             let facts = core::mem::take(&mut self.compacted);
             if let Some(fact) = compaction::past(self.client, id, summary(&blocks), facts) {
@@ -169,7 +169,7 @@ impl Telling {
         let Some(child) = self.children.of(call).filter(|_| words && !row.is_meta) else {
             return;
         };
-        let id = row.uuid.as_deref().unwrap_or_default();
+        let id = row.prompt_id();
         let texts = blocks.iter().filter(|block| block.kind == "text");
         for block in texts.filter(|block| !block.text.is_empty()) {
             self.said(Some(child), call, Speaker::User, id, &block.text, tell);
@@ -217,7 +217,7 @@ impl Telling {
     }
 
     fn assistant(&mut self, row: &Row<'_>, parent: Option<&str>, tell: &mut dyn FnMut(Fact<'_>)) {
-        let message: Message<'_> = part(row.message);
+        let message = row.message();
         let by: By<'_> = part(row.message);
         let program = by.model.as_deref() == Some("<synthetic>");
         let fallback = row.uuid.as_deref().unwrap_or_default();

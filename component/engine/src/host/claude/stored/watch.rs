@@ -6,7 +6,6 @@
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -113,12 +112,10 @@ impl Claude {
         if let Some(watch) = self.stored.watches.get_mut(id)
             && watch.project.is_none()
         {
-            // What is gone, or not to be looked at, keeps its name.
-            let cwd = match arrival {
-                Some(FileArrival::Facts(facts)) => facts.canonical_path,
-                _ => watch.cwd.clone(),
-            };
-            watch.project = Some(format!("{projects}/{}", folder::name(&cwd)));
+            // What is gone keeps its name.
+            let cwd = folder::real(&watch.cwd, arrival);
+            let cwd = cwd.as_deref().unwrap_or(&watch.cwd);
+            watch.project = Some(folder::project(&projects, cwd));
             self.look(cx, id.to_owned());
             return Now::Over;
         }
