@@ -11,6 +11,7 @@
 
 use alloc::vec::Vec;
 
+use super::anew::Anew;
 use super::cards::Setting;
 use super::control::Purpose;
 use super::modes::BYPASS;
@@ -75,6 +76,7 @@ impl Session {
         setup: &Setup,
         stored: bool,
     ) -> Session {
+        let left = self.left().filter(|_| stored).cloned();
         let own = self.own.clone().filter(|_| stored);
         let mut heir = self.heir(cx, Stage::Starting(ticket), setup.clone());
         heir.own = own.or(heir.own);
@@ -83,13 +85,17 @@ impl Session {
             self.close(cx, None);
             self.give(&mut heir);
             heir.after = Some(self.channel);
-            return heir;
+        } else {
+            if self.is_live() {
+                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+            }
+            self.abort(cx);
+            self.anew = Anew::No;
+            self.hand_over(cx, &mut heir);
         }
-        if self.is_live() {
-            self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+        if let Some(left) = left {
+            heir.goes_back(left);
         }
-        self.abort(cx);
-        self.hand_over(cx, &mut heir);
         heir
     }
 
@@ -142,6 +148,7 @@ impl Session {
         heir.rested = self.rested;
         heir.paused = self.paused;
         if self.stage == Stage::Anew {
+            heir.anew = core::mem::take(&mut self.anew);
             heir.turns = core::mem::take(&mut self.turns);
             heir.unread = core::mem::take(&mut self.unread);
         }

@@ -218,7 +218,7 @@ impl Claude {
     /// The id of the file in which a session goes on.
     pub(super) fn stored_as(&self, id: &str) -> String {
         let open = self.sessions.values().find(|it| it.id() == id);
-        let file = open.map_or_else(|| self.stored.moved.file(id), |it| it.stored_as());
+        let file = open.map_or_else(|| self.stored.moved.file(id), |it| it.kept_as());
         file.into()
     }
 
@@ -233,7 +233,7 @@ impl Claude {
     /// The session that has this file, or is about to, if one is open here.
     pub(super) fn holder(&self, file: &str) -> Option<&str> {
         let mut sessions = self.sessions.values();
-        let open = sessions.find(|it| it.id() == file || it.stored_as() == file);
+        let open = sessions.find(|it| [it.id(), it.stored_as(), it.kept_as()].contains(&file));
         let mut jobs = self.stored.jobs.values();
         let loads = || {
             jobs.find_map(|job| match job {
