@@ -19,6 +19,7 @@ use super::choices::{Answer, Clears};
 use super::control::Purpose;
 use super::options::Panel;
 use super::records::Notice;
+use super::replace::Why;
 use super::session::{Session, Stage};
 use super::turns::{How, Settled};
 use super::usage::Meter;
@@ -229,7 +230,7 @@ impl Session {
     fn back(&mut self, cx: &mut Cx<'_, '_>, left: Left) -> Session {
         let mut heir = self.heir(cx, Stage::Anew, self.setup.clone());
         heir.extras = self.extras.clone();
-        self.hand_over(cx, &mut heir);
+        self.hand_over(cx, &mut heir, Why::Plan);
         heir.goes_back(left);
         heir
     }
@@ -259,7 +260,7 @@ impl Session {
         fresh.forked = None;
         fresh.extras.resume_at = None;
         self.no_goal(cx);
-        self.hand_over(cx, &mut fresh);
+        self.hand_over(cx, &mut fresh, Why::Plan);
         fresh.turns = core::mem::take(&mut self.turns);
         let unread = core::mem::take(&mut self.unread);
         // It begins with nothing in mind, and in nobody's way.

@@ -404,7 +404,7 @@ impl Session {
         let Some(text) = text(frame.content).filter(|_| level != "info") else {
             return;
         };
-        if self.dropped(MAIN) {
+        if self.dropped(MAIN) || !self.more.notices.is_news(&text) {
             return;
         }
         let (severity, word) = match level {

@@ -24,6 +24,17 @@ use crate::input::Channel;
 use crate::object;
 use crate::rpc::Ticket;
 
+/// Why another process takes the place of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The models are to come from elsewhere.
+    Provider,
+    /// A plan is carried out with a fresh context, or is not after all.
+    Plan,
+    /// It is loaded, and to work in another way.
+    Load,
+}
+
 impl Session {
     /// Whether nothing is under way that a replacement would cut off, but for work in the
     /// background, which may go on for ever.
@@ -91,7 +102,7 @@ impl Session {
             }
             self.abort(cx);
             self.anew = Anew::No;
-            self.hand_over(cx, &mut heir);
+            self.hand_over(cx, &mut heir, Why::Load);
         }
         if let Some(left) = left {
             heir.goes_back(left);
@@ -101,8 +112,8 @@ impl Session {
 
     /// What only this process could have done is ended and answered; the rest goes to `heir`,
     /// and the process leaves. What it still says is to nobody.
-    pub(super) fn hand_over(&mut self, cx: &mut Cx<'_, '_>, heir: &mut Session) {
-        self.end_work(cx);
+    pub(super) fn hand_over(&mut self, cx: &mut Cx<'_, '_>, heir: &mut Session, why: Why) {
+        self.end_work(cx, why);
         self.give(heir);
         heir.after = match self.after.take() {
             // It never started itself.
@@ -157,13 +168,13 @@ impl Session {
     }
 
     /// Everything that ends with the process, while the session still hears of it.
-    fn end_work(&mut self, cx: &mut Cx<'_, '_>) {
+    fn end_work(&mut self, cx: &mut Cx<'_, '_>, why: Why) {
         // A report that is made may want to know of files in its turn: it goes first.
         self.finish_overviews(cx);
         self.files_unknown(cx, Unknown::Failed);
         self.withdraw_all(cx);
         self.compaction_stopped(cx);
-        self.end_tasks(cx);
+        self.end_tasks(cx, Some(why));
         self.drop_outputs(cx, true);
         self.close_calls(cx);
         self.drop_setting(cx, &failure::anew());
