@@ -232,6 +232,7 @@ impl Session {
         heir.extras = self.extras.clone();
         self.hand_over(cx, &mut heir, Why::Plan);
         heir.goes_back(left);
+        heir.title_of_before();
         heir
     }
 
@@ -271,6 +272,7 @@ impl Session {
         let prompts = unread.iter().filter(|it| it.prompt);
         let prompts: Vec<&str> = prompts.map(|it| it.uuid.as_str()).collect();
         let over = fresh.turns.begin_anew(turn, &prompts);
+        fresh.title_of_plan(&plan.text);
         let text = format!("Implement the following plan:\n\n{}", plan.text);
         let block = object! { "type": "text", "text": text };
         let line = prompt::message(&fresh.id, turn, &[block], None);

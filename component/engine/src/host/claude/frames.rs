@@ -57,6 +57,7 @@ impl Session {
                 self.failed_to_start(cx, &frame);
                 self.result(cx, &frame);
             }
+            "system" if frame.subtype == "session_title_changed" => self.title_changed(line),
             "system" if frame.subtype == "api_retry" => self.retrying(cx, line),
             "system" => {
                 self.system(cx, &frame);

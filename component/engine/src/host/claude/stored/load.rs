@@ -82,6 +82,8 @@ struct Before {
     mode: Option<String>,
     /// What it was called.
     title: Option<String>,
+    /// Whether the user named it.
+    named: bool,
 }
 
 impl Found {
@@ -91,6 +93,7 @@ impl Found {
             before: Before {
                 stored: true,
                 title: glance.name(),
+                named: glance.is_named(),
                 mode: glance.mode.filter(|mode| mode != BYPASS),
             },
         }
@@ -299,6 +302,7 @@ impl Claude {
                 heir.before = heir.before.take().or(before.mode);
                 if before.title.is_some() {
                     heir.title = Title::stored(before.title);
+                    heir.remembered.named = before.named;
                 }
                 let channel = heir.channel();
                 self.succeed(heir);
@@ -330,6 +334,7 @@ impl Claude {
             Session::start_again(cx, program, &self.environment, load.ticket, setup, again);
         session.known_as(load.key);
         session.title = Title::stored(before.title);
+        session.remembered.named = before.named;
         let channel = session.channel();
         self.keys.insert(load.key, channel);
         self.sessions.insert(channel, session);

@@ -170,9 +170,11 @@ impl Claude {
     ) {
         let owner = FileOwner::Claude(id);
         let sessions = &self.sessions;
+        let session = |id: &str| sessions.values().find(|it| it.id() == id);
         let open = Open {
             moved: &self.stored.moved,
-            standing: &|id: &str| sessions.values().find(|it| it.id() == id)?.standing(),
+            standing: &|id: &str| session(id)?.standing(),
+            called: &|id: &str| session(id)?.called().map(Into::into),
         };
         let now = match self.stored.jobs.get_mut(&id) {
             Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival, &open),
@@ -224,9 +226,14 @@ impl Claude {
 
     /// Conversations go on under another id, or begin.
     pub(super) fn note_moved(&mut self) {
-        for session in self.sessions.values().filter(|it| it.is_moved()) {
+        let moved = &mut self.stored.moved;
+        for session in self.sessions.values() {
             let (id, file) = (session.id(), session.stored_as());
-            self.stored.moved.goes_on(id, file);
+            if session.is_moved() {
+                moved.goes_on(id, file);
+            } else if file != id && !id.is_empty() {
+                moved.begins(id, file);
+            }
         }
     }
 
