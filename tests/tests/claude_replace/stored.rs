@@ -235,8 +235,8 @@ fn called(scene: &mut Scene) -> Value {
     let got = got.map(|line| serde_json::from_str::<Value>(&line[2..]).unwrap());
     let got = got.map(|it| it["params"]["update"].clone());
     let told = got.filter(|it| it["sessionUpdate"] == "session_info_update");
-    let titles = told.map(|it| it["title"].clone()).filter(Value::is_string);
-    let told = titles.last().expect("a name was told");
+    let mut titles = told.map(|it| it["title"].clone()).filter(Value::is_string);
+    let told = titles.next_back().expect("a name was told");
     let session = scene.session.clone();
     assert_eq!(listed(scene), [(json!(session), told.clone())]);
     told

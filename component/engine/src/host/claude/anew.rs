@@ -268,7 +268,6 @@ impl Session {
         fresh.cards.reset(&mut Vec::new());
         fresh.meter = Meter::default();
         fresh.after = None;
-        fresh.anew = Anew::Begun { left };
         let prompts = unread.iter().filter(|it| it.prompt);
         let prompts: Vec<&str> = prompts.map(|it| it.uuid.as_str()).collect();
         let over = fresh.turns.begin_anew(turn, &prompts);
@@ -279,6 +278,8 @@ impl Session {
         fresh.send(cx, turn, true, &line);
         fresh.unread.extend(unread);
         fresh.settle(cx, over, None);
+        // What was over with the old process says nothing of this one.
+        fresh.anew = Anew::Begun { left };
         fresh
     }
 
