@@ -357,6 +357,8 @@ fn given_an_old_process_that_stays_when_the_plan_is_cancelled_then_it_goes_on_wh
         scene.desk.host.obedient = false;
         chosen(scene);
         ends(scene);
+        // The fresh one is gone at once.
+        scene.desk.host.obedient = true;
         scene.cancel();
         let next = scene.prompt("two");
         assert_eq!(scene.desk.host.started.len(), 2);

@@ -146,18 +146,21 @@ fn given_a_cancel_while_the_fresh_process_starts_when_a_provider_is_set_then_it_
 #[test]
 fn given_a_fresh_process_that_starts_when_forked_closed_or_loaded_otherwise_then_it_is_the_old_one()
 {
-    let at_that_moment = |scene: &mut Scene| {
+    // It may have got the plan already, and not have taken it in.
+    let at_that_moment = |scene: &mut Scene, there: bool| {
         scene.prompt("one");
         let session = scene.session.clone();
         stored(scene, &session, "one");
         chosen(scene, 1);
-        scene.desk.host.by_hand("get_settings");
+        if !there {
+            scene.desk.host.by_hand("get_settings");
+        }
         scene.says([aborted(of(&[1]))]);
     };
     let servers = json!([{ "name": "mine", "command": "/bin/mine", "args": [], "env": [] }]);
     let other = json!({ "cwd": CWD, "mcpServers": servers });
     every_way(|scene| {
-        at_that_moment(scene);
+        at_that_moment(scene, false);
         let fork = asks(
             scene,
             "session/fork",
@@ -166,9 +169,9 @@ fn given_a_fresh_process_that_starts_when_forked_closed_or_loaded_otherwise_then
         let forked = answer(scene, fork).map_or_else(String::new, |it| it.to_string());
         assert!(!forked.contains("error"), "{forked}");
     });
-    for closes in [false, true] {
+    for (closes, there) in [(false, false), (true, false), (false, true), (true, true)] {
         every_way(|scene| {
-            at_that_moment(scene);
+            at_that_moment(scene, there);
             if closes {
                 scene.close();
                 scene.wait(2_000);
@@ -176,7 +179,7 @@ fn given_a_fresh_process_that_starts_when_forked_closed_or_loaded_otherwise_then
             asks(scene, "session/load", other.clone());
             let last = scene.desk.host.started.len() - 1;
             let resume = format!("--resume={}", scene.session);
-            assert!(started_with(scene, last, &resume), "{closes}");
+            assert!(started_with(scene, last, &resume), "{closes} {there}");
         });
     }
 }
