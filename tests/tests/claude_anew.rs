@@ -73,6 +73,12 @@ fn chosen(scene: &mut Scene) -> u64 {
     prompt
 }
 
+fn mode(scene: &mut Scene, mode: &str) {
+    let params = json!({ "sessionId": scene.session, "modeId": mode });
+    scene.desk.request("session/set_mode", &params);
+    scene.settle();
+}
+
 /// The old turn ends.
 fn ends(scene: &mut Scene) {
     scene.says([aborted(of(&[1]))]);
@@ -283,23 +289,77 @@ fn given_a_cancel_before_the_old_turn_ended_when_it_ends_then_nothing_begins_ane
     });
 }
 
-/// A cancel while the fresh process starts: all that waits is cancelled, and the process
-/// takes the next prompt.
+/// What the user is told who did not let the plan begin.
+const NOT_BEGUN: &str = "agent_message_chunk \"**Plan not begun:** You cancelled before the plan \
+was begun: the conversation goes on where it was, with the plan in it.\" ";
+
+/// Whether the process with this number goes on with the session's own conversation.
+fn goes_on(scene: &Scene, number: usize) -> bool {
+    let resume = format!("--resume={}", scene.session);
+    let started = &scene.desk.host.started[number];
+    started.contains(&resume) && started.contains(&"--permission-mode=plan".to_owned())
+}
+
+/// A cancel while the fresh process starts: all that waits is cancelled, and the session goes
+/// on where it was, in the mode that it had.
 #[test]
-fn given_a_cancel_while_the_fresh_process_starts_then_all_is_cancelled_and_the_session_goes_on() {
+fn given_a_cancel_while_the_fresh_process_starts_then_the_session_goes_on_where_it_was() {
     every_way(|scene| {
+        mode(scene, "plan");
         let prompt = chosen(scene);
         scene.desk.host.by_hand("get_settings");
         ends(scene);
         let second = scene.prompt("two");
+        scene.editor();
         scene.cancel();
-        assert_eq!(scene.answer(prompt).as_deref(), Some("cancelled"));
-        assert_eq!(scene.answer(second).as_deref(), Some("cancelled"));
-        scene.replies("get_settings", &claude_kit::settings(json!({})));
-        assert_eq!(said(scene), ["one"]);
+        let told = scene.editor();
+        assert!(told[0].starts_with(NOT_BEGUN), "{told:?}");
+        let both = [format!("{prompt} cancelled"), format!("{second} cancelled")];
+        assert_eq!(told[1..3], both);
+        assert_eq!(scene.desk.host.started.len(), 3);
+        assert!(goes_on(scene, 2));
         let third = scene.prompt("three");
+        scene.replies("get_settings", &claude_kit::settings(json!({})));
+        assert_eq!(said(scene), ["one", "three"]);
         scene.says([requesting(&[2]), echo(2), done(2), state("idle")]);
         assert_eq!(scene.answer(third).as_deref(), Some("end_turn"));
+    });
+}
+
+/// The fresh process is there, but has not taken the plan: it might drop it.
+#[test]
+fn given_a_cancel_before_the_fresh_process_takes_the_plan_then_the_session_goes_on_where_it_was() {
+    every_way(|scene| {
+        mode(scene, "plan");
+        let prompt = chosen(scene);
+        ends(scene);
+        assert_eq!(said(scene).len(), 2);
+        scene.says([life(2, "queued")]);
+        scene.cancel();
+        assert_eq!(scene.answer(prompt).as_deref(), Some("cancelled"));
+        assert!(goes_on(scene, 2));
+        assert_eq!(scene.desk.channels().len(), 1);
+    });
+}
+
+/// No two processes have the same conversation: the one that planned has to be gone.
+#[test]
+fn given_an_old_process_that_stays_when_the_plan_is_cancelled_then_it_goes_on_when_that_is_gone() {
+    every_way(|scene| {
+        mode(scene, "plan");
+        scene.desk.host.obedient = false;
+        chosen(scene);
+        ends(scene);
+        // The fresh one is gone at once.
+        scene.desk.host.obedient = true;
+        scene.cancel();
+        let next = scene.prompt("two");
+        assert_eq!(scene.desk.host.started.len(), 2);
+        scene.wait(120_000);
+        assert_eq!(scene.desk.host.started.len(), 3);
+        assert!(goes_on(scene, 2));
+        scene.says([requesting(&[3]), echo(3), done(3), state("idle")]);
+        assert_eq!(scene.answer(next).as_deref(), Some("end_turn"));
     });
 }
 

@@ -55,6 +55,34 @@ fn given_a_folder_that_is_not_there_when_a_session_is_made_then_the_request_is_t
     assert_eq!(scene.desk.armed(), [0; 0]);
 }
 
+/// Tools are told apart by the names of their servers.
+#[test]
+fn given_servers_without_a_name_of_their_own_when_a_session_is_made_then_they_are_refused() {
+    let server =
+        |name: &str| json!({ "name": name, "command": "/bin/mine", "args": [], "env": [] });
+    let rows = [
+        (vec![server("one"), server("one")], true),
+        (vec![server("")], true),
+        (vec![server(" ")], true),
+        (vec![server("one"), server("two")], false),
+    ];
+    for (servers, refused) in rows {
+        each_way(|scene| {
+            let params = json!({ "cwd": "/srv/work", "mcpServers": servers });
+            let id = scene.desk.request("session/new", &params);
+            scene.settle();
+            let expected = match refused {
+                true => {
+                    "error -32602 Each MCP server needs a name of its own. \
+                     Name them in this agent's settings."
+                }
+                false => "done",
+            };
+            assert_eq!(scene.answer(id).as_deref(), Some(expected), "{params}");
+        });
+    }
+}
+
 /// The issue, section 1: a wedged start.
 #[test]
 fn given_a_silent_start_when_a_minute_has_passed_then_the_request_is_answered_and_it_is_killed() {

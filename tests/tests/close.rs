@@ -20,6 +20,9 @@ fn unknown(scene: &mut Scene) {
     let sentence =
         format!(r#"{id} error -32002 {{"reason":"unknown_session","sessionId":"{session}"}}"#);
     assert_eq!(scene.editor(), [sentence]);
+    let answer = scene.desk.log.last().expect("an answer");
+    let both = "Load it with session/load, or create one with session/new.";
+    assert!(answer.contains(both), "{answer}");
 }
 
 fn stopped(scene: &mut Scene, turn: &Turn) {

@@ -53,6 +53,20 @@ fn given_a_lost_connection_when_it_stays_away_then_told_once_and_no_text_is_lost
     });
 }
 
+/// Whoever uses another Host is not told of Maka's.
+#[test]
+fn given_another_host_when_the_connection_stays_away_then_it_is_named() {
+    let mut scene = Scene::of_host("embedded");
+    scene.begin();
+    away(&mut scene);
+    scene.wait(limits::MAKA_OUTAGE_MS);
+    let notice = "The connection to the Host \"embedded\" was lost. Trying again.";
+    assert_eq!(notices(&scene), [notice]);
+    scene.wait(600_000);
+    let log = scene.desk.log.join("\n");
+    assert!(!log.contains("Maka"), "{log}");
+}
+
 #[test]
 fn given_a_lost_connection_when_it_is_back_at_once_then_nothing_is_told() {
     each_way(|scene| {

@@ -357,6 +357,26 @@ fn given_a_restarted_host_when_it_is_back_then_the_turn_has_failed_as_it_says() 
     });
 }
 
+/// A Host that has no words for it says its code again: it is said once.
+#[test]
+fn given_a_host_whose_words_are_its_code_when_the_turn_has_failed_then_the_code_is_said_once() {
+    each_way(|scene| {
+        let turn = shown(scene);
+        scene.desk.host.restart();
+        scene.lose();
+        scene.wait(100);
+        let more = json!({ "terminalEventId": "e", "failureClass": "app_restarted",
+                           "failureMessage": "app_restarted" });
+        let root = words::turn(&scene.session, &turn.id, "run-1", "failed", &more);
+        scene.open_with(&root, &Value::Null, &json!({}));
+        let answer = scene.desk.log.last().expect("an answer");
+        assert!(
+            answer.contains(r#""message":"The turn failed (app_restarted).""#),
+            "{answer}"
+        );
+    });
+}
+
 /// 16.4: eight attempts without a live frame, with growing pauses; then the turn is given up.
 #[test]
 fn given_a_feed_that_never_lives_when_opened_eight_times_then_one_stop_and_the_reason() {

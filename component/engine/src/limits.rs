@@ -69,6 +69,9 @@ pub const CLAUDE_SERVERS_MS: u64 = 30_000;
 /// Ids of messages that are remembered, to be told from those that the user types elsewhere
 /// (decision): an echo follows its message closely.
 pub const CLAUDE_SENT: u64 = 256;
+/// Notices of a session that are remembered, so that the next process that gives them is not
+/// heard (decision): a process gives a few when it starts.
+pub const CLAUDE_NOTICES: u64 = 32;
 /// Milliseconds between two looks whether the user signed in to an MCP server (Claude adapter,
 /// section 11).
 pub const CLAUDE_SIGN_IN_LOOK_MS: u64 = 1_000;

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{Asked, ScriptedHost, told, words};
-use crate::desk::{Cut, Desk};
+use crate::desk::{Cut, Desk, maka_config};
 use crate::recorded_host::Say;
 
 /// A way to play a scene that may make no difference.
@@ -91,8 +91,19 @@ impl Scene {
         Scene::new(Way::Batched)
     }
 
+    /// Played in the plain way, with another Host of the embedder's that speaks as Maka's.
+    pub fn of_host(name: &str) -> Scene {
+        let mut config = maka_config();
+        config["host"]["name"] = json!(name);
+        Scene::with(Way::Plain, &config)
+    }
+
     fn new(way: Way) -> Scene {
-        let mut desk = Desk::new(ScriptedHost::default());
+        Scene::with(way, &maka_config())
+    }
+
+    fn with(way: Way, config: &Value) -> Scene {
+        let mut desk = Desk::with_config(ScriptedHost::default(), config);
         desk.host_speaks = false;
         desk.restoring = way == Way::Restored;
         desk.batching = way == Way::Batched;

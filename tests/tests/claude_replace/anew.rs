@@ -1,5 +1,6 @@
 //! A plan that is carried out anew, while others wait for the process that made it.
 
+use airlock_tests::scripted_cli::Scene;
 use airlock_tests::scripted_cli::words::{self, aborted, of, result};
 use serde_json::json;
 
@@ -119,25 +120,68 @@ fn given_work_in_the_background_when_a_plan_begins_anew_then_it_is_told_to_have_
     });
 }
 
-/// Nothing was said to the fresh process: there is nothing to take up, and the context stays
-/// cleared.
+/// The plan was not begun: the conversation that planned goes on, whatever takes its place.
 #[test]
-fn given_a_cancel_while_the_fresh_process_starts_when_a_provider_is_set_then_it_works_on() {
+fn given_a_cancel_while_the_fresh_process_starts_when_a_provider_is_set_then_it_goes_on_there() {
     every_way(|scene| {
         scene.prompt("one");
         chosen(scene, 1);
         scene.desk.host.by_hand("get_settings");
         scene.says([aborted(of(&[1]))]);
-        scene.cancel();
         reroute(scene, "first");
-        assert_eq!(scene.desk.host.started.len(), 3);
-        assert!(!started_with(scene, 2, "--resume="));
+        scene.cancel();
+        reroute(scene, "second");
+        let last = scene.desk.host.started.len() - 1;
+        let resume = format!("--resume={}", scene.session);
+        assert!(started_with(scene, last, &resume));
         let settings = scene.desk.host.settings.clone().expect("settings");
-        scene.replies("get_settings", &settings);
         let next = scene.prompt("two");
+        scene.replies("get_settings", &settings);
         done(scene, 2);
         assert_eq!(scene.answer(next).as_deref(), Some("end_turn"));
     });
+}
+
+/// Where the plan has not begun, what is stored is the conversation that planned.
+#[test]
+fn given_a_fresh_process_that_starts_when_forked_closed_or_loaded_otherwise_then_it_is_the_old_one()
+{
+    // It may have got the plan already, and not have taken it in.
+    let at_that_moment = |scene: &mut Scene, there: bool| {
+        scene.prompt("one");
+        let session = scene.session.clone();
+        stored(scene, &session, "one");
+        chosen(scene, 1);
+        if !there {
+            scene.desk.host.by_hand("get_settings");
+        }
+        scene.says([aborted(of(&[1]))]);
+    };
+    let servers = json!([{ "name": "mine", "command": "/bin/mine", "args": [], "env": [] }]);
+    let other = json!({ "cwd": CWD, "mcpServers": servers });
+    every_way(|scene| {
+        at_that_moment(scene, false);
+        let fork = asks(
+            scene,
+            "session/fork",
+            json!({ "cwd": CWD, "mcpServers": [] }),
+        );
+        let forked = answer(scene, fork).map_or_else(String::new, |it| it.to_string());
+        assert!(!forked.contains("error"), "{forked}");
+    });
+    for (closes, there) in [(false, false), (true, false), (false, true), (true, true)] {
+        every_way(|scene| {
+            at_that_moment(scene, there);
+            if closes {
+                scene.close();
+                scene.wait(2_000);
+            }
+            asks(scene, "session/load", other.clone());
+            let last = scene.desk.host.started.len() - 1;
+            let resume = format!("--resume={}", scene.session);
+            assert!(started_with(scene, last, &resume), "{closes} {there}");
+        });
+    }
 }
 
 /// A fresh process goes the way that there is now, at once.

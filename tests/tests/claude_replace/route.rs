@@ -92,6 +92,32 @@ fn given_work_in_the_background_when_a_provider_is_set_then_it_is_told_to_have_f
     });
 }
 
+/// What a process says of itself when it starts, the next one says too: the user has heard it.
+#[test]
+fn given_a_notice_that_was_told_when_another_process_gives_it_then_it_is_not_told_again() {
+    let notice = |text: &str| {
+        words::system(
+            "informational",
+            json!({ "level": "warning", "content": text }),
+        )
+    };
+    every_way(|scene| {
+        let told = |scene: &mut Scene, text: &str| {
+            scene.desk.take();
+            scene.says([notice(text)]);
+            updates(scene, "session_info_update").len()
+        };
+        assert_eq!(told(scene, "Billed as before"), 1);
+        assert_eq!(told(scene, "Billed as before"), 1, "it comes again");
+        for name in ["first", "second"] {
+            reroute(scene, name);
+            assert_eq!(told(scene, "Billed as before"), 0, "{name}");
+        }
+        assert_eq!(told(scene, "Billed as before"), 1, "it comes again");
+        assert_eq!(told(scene, "Billed otherwise"), 1);
+    });
+}
+
 /// The new process says who is signed in, if no gateway is.
 #[test]
 fn given_a_plan_that_began_anew_when_a_provider_is_set_then_the_old_account_is_not_told() {

@@ -93,11 +93,11 @@ fn given_a_session_that_began_anew_when_listed_then_it_is_there_once_as_it_is_no
     every_way(|scene| {
         let own = begun_anew(scene);
         let session = scene.session.clone();
-        assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
-        // It stays so in another process, and behind its end.
+        assert_eq!(listed(scene), [(json!(session), json!("one"))]);
+        // It stays so in another process; behind its end its file says what it is.
         reroute(scene, "first");
         assert!(started_with(scene, 2, &format!("--resume={own}")));
-        assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
+        assert_eq!(listed(scene), [(json!(session), json!("one"))]);
         scene.close();
         assert_eq!(listed(scene), [(json!(session), json!("behind"))]);
         // A name goes to the file that is listed.
@@ -316,5 +316,125 @@ fn given_a_session_that_goes_on_as_another_one_when_a_provider_is_set_first_then
         for argument in [resumed.as_str(), "--fork-session", "--resume-session-at=m1"] {
             assert!(!started_with(scene, 3, argument), "{argument}");
         }
+    });
+}
+
+/// The model names what it is asked about; its names so far.
+fn names(scene: &mut Scene, title: &str) {
+    let made = json!({ "title": title });
+    scene.replies("generate_session_title", &made);
+}
+
+/// The name that the editor was told last, which is that of the list.
+fn called(scene: &mut Scene) -> Value {
+    let got = scene.desk.log.iter().filter(|it| it.starts_with("< "));
+    let got = got.map(|line| serde_json::from_str::<Value>(&line[2..]).unwrap());
+    let got = got.map(|it| it["params"]["update"].clone());
+    let told = got.filter(|it| it["sessionUpdate"] == "session_info_update");
+    let mut titles = told.map(|it| it["title"].clone()).filter(Value::is_string);
+    let told = titles.next_back().expect("a name was told");
+    let session = scene.session.clone();
+    assert_eq!(listed(scene), [(json!(session), told.clone())]);
+    told
+}
+
+/// A session with a name of the model's, whose files are there.
+fn with_a_name(scene: &mut Scene) {
+    scene.desk.host.by_hand("generate_session_title");
+    let session = scene.session.clone();
+    stored(scene, &session, "one");
+    scene.prompt("one");
+    names(scene, "Made");
+}
+
+#[test]
+fn given_a_name_of_the_models_when_a_plan_begins_anew_then_list_and_editor_have_the_same() {
+    every_way(|scene| {
+        with_a_name(scene);
+        chosen(scene, 1);
+        scene.says([aborted(of(&[1]))]);
+        let own = own(scene, 1);
+        stored(scene, &own, "behind");
+        let asked = json!({ "subtype": "generate_session_title", "description": PLAN,
+                            "persist": true });
+        assert_eq!(requests(scene, "generate_session_title"), [asked]);
+        assert_eq!(called(scene), "Made");
+        done(scene, 1);
+        assert_eq!(called(scene), "Made", "until there is another");
+        names(scene, "Planned");
+        assert_eq!(called(scene), "Planned");
+    });
+}
+
+#[test]
+fn given_a_name_of_the_models_when_the_plan_is_cancelled_then_it_stays() {
+    every_way(|scene| {
+        with_a_name(scene);
+        chosen(scene, 1);
+        scene.says([aborted(of(&[1]))]);
+        scene.cancel();
+        assert_eq!(called(scene), "Made");
+        scene.prompt("two");
+        assert_eq!(
+            requests(scene, "generate_session_title"),
+            Vec::<Value>::new()
+        );
+    });
+}
+
+/// The new file has it too: another connection will find it.
+#[test]
+fn given_a_name_of_the_users_when_a_plan_begins_anew_then_the_fresh_process_is_told_it() {
+    every_way(|scene| {
+        with_a_name(scene);
+        rename(scene, "Mine");
+        chosen(scene, 1);
+        scene.says([aborted(of(&[1]))]);
+        let own = own(scene, 1);
+        stored(scene, &own, "behind");
+        let named = json!({ "subtype": "rename_session", "title": "Mine" });
+        assert_eq!(requests(scene, "rename_session"), [named]);
+        assert_eq!(
+            requests(scene, "generate_session_title"),
+            Vec::<Value>::new()
+        );
+        done(scene, 1);
+        assert_eq!(called(scene), "Mine");
+    });
+}
+
+#[test]
+fn given_a_name_when_the_conversation_is_cleared_then_list_and_editor_have_the_same() {
+    every_way(|scene| {
+        with_a_name(scene);
+        done(scene, 1);
+        clears(scene);
+        assert_eq!(called(scene), "Made");
+        stored(scene, NEW, "two words");
+        assert_eq!(called(scene), "Made");
+        scene.prompt("two  words");
+        assert_eq!(called(scene), "two words");
+        names(scene, "Second");
+        assert_eq!(called(scene), "Second");
+    });
+}
+
+/// Race: the model names the conversation before when there is another one.
+#[test]
+fn given_a_name_that_comes_behind_a_clear_when_it_is_there_then_it_names_nothing() {
+    every_way(|scene| {
+        scene.desk.host.by_hand("generate_session_title");
+        let session = scene.session.clone();
+        stored(scene, &session, "one");
+        scene.prompt("one");
+        done(scene, 1);
+        clears(scene);
+        stored(scene, NEW, "two");
+        scene.prompt("two");
+        assert_eq!(called(scene), "two");
+        names(scene, "Old");
+        assert_eq!(called(scene), "two");
+        names(scene, "New");
+        assert_eq!(called(scene), "New");
     });
 }

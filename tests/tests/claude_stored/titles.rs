@@ -91,29 +91,71 @@ fn given_a_session_that_nobody_named_when_resumed_and_prompted_then_the_model_is
     assert_eq!(titles(&world), NONE);
 }
 
-/// Recording `slash-clear`: the name stays, and is told again at the turn's end.
+/// Says what `/clear` brings, and ends its turn.
+fn clears(world: &mut World, more: &[Value]) {
+    let reset = json!({ "type": "conversation_reset" });
+    let result = json!({ "type": "result", "subtype": "success", "usage": {} });
+    says(world, &[&[reset], more, &[result, idle()]].concat());
+}
+
+fn idle() -> Value {
+    json!({ "type": "system", "subtype": "session_state_changed", "state": "idle" })
+}
+
+/// Recording `slash-clear`: the name is told again at the turn's end. It is that of a
+/// conversation that is over: the next prompt names the new one, as a list does, and the model
+/// is asked.
 #[test]
-fn given_a_name_when_the_conversation_begins_anew_then_it_is_told_again_and_nobody_is_asked() {
+fn given_a_name_of_the_models_when_the_conversation_begins_anew_then_the_next_prompt_names_it() {
     each_way(|world| {
         world.stored(OTHER, &(prompt_row("One") + &made("Made")));
         let load = world.load(OTHER);
         world.result(load);
         prompts(world);
-        says(
-            world,
-            &[
-                json!({ "type": "conversation_reset" }),
-                json!({ "type": "result", "subtype": "success", "usage": {} }),
-            ],
-        );
         assert_eq!(titles(world), ["Made"]);
-        let idle = json!({ "type": "system", "subtype": "session_state_changed",
-                           "state": "idle" });
-        says(world, std::slice::from_ref(&idle));
-        assert_eq!(titles(world), ["Made", "Made"]);
-        prompts(world);
-        says(world, &[idle]);
+        clears(world, &[]);
         assert_eq!(titles(world), ["Made", "Made"]);
         assert_eq!(asked(world), 0);
+        prompts(world);
+        assert_eq!(titles(world), ["Made", "Made", "go on"]);
+        says(world, &[idle()]);
+        prompts(world);
+        assert_eq!(titles(world), ["Made", "Made", "go on"]);
+        assert_eq!(asked(world), 1);
+    });
+}
+
+/// As the program has it, which writes the user's name for the new conversation too.
+#[test]
+fn given_a_name_of_the_users_when_the_conversation_begins_anew_then_it_stays() {
+    each_way(|world| {
+        let mine = row("custom-title", "customTitle", "Mine");
+        world.stored(OTHER, &(prompt_row("One") + &mine));
+        let load = world.load(OTHER);
+        world.result(load);
+        prompts(world);
+        let changed = json!({ "type": "system", "subtype": "session_title_changed",
+                              "title": "Mine" });
+        clears(world, &[changed.clone(), changed]);
+        prompts(world);
+        says(world, &[idle()]);
+        assert_eq!(titles(world), ["Mine", "Mine"]);
+        assert_eq!(asked(world), 0);
+    });
+}
+
+/// `/rename`: what a list says, the editor is told.
+#[test]
+fn given_a_session_that_the_user_names_in_a_prompt_when_its_turn_ends_then_the_name_is_told() {
+    each_way(|world| {
+        world.stored(OTHER, &(prompt_row("One") + &made("Made")));
+        let load = world.load(OTHER);
+        world.result(load);
+        prompts(world);
+        let changed = json!({ "type": "system", "subtype": "session_title_changed",
+                              "title": "Mine" });
+        says(world, &[changed]);
+        says(world, &[idle()]);
+        assert_eq!(titles(world), ["Made", "Mine"]);
     });
 }

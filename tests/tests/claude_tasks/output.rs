@@ -4,7 +4,7 @@ use airlock_engine::limits;
 use airlock_tests::scripted_cli::{Scene, words};
 use serde_json::{Value, json};
 
-use super::kit::{calls, told, with};
+use super::kit::{agreed, calls, told, with};
 
 const PATH: &str = "/out/t1.output";
 
@@ -191,4 +191,56 @@ fn given_a_client_without_terminals_when_a_command_prints_then_no_file_is_read()
         scene.wait(10_000);
         assert!(scene.desk.files.log.is_empty());
     });
+}
+
+/// Another provider takes the process away, and with it what runs in the background: the user
+/// reads why, on the card that began it and beside, in every form.
+#[test]
+fn given_a_command_in_the_background_when_a_provider_is_set_then_the_user_reads_why_it_ended() {
+    const WHY: &str = "\"Sleep\" ended, because another provider was set. \
+                       Ask for it again if you still need it.";
+    let text = json!({ "type": "content", "content": { "type": "text", "text": WHY } });
+    let card = |more: Value| {
+        let card = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "bash",
+                           "status": "failed", "content": [text] });
+        words::with(card, more)
+    };
+    let named = json!({ "claudeCode": { "toolName": "Bash" } });
+    let shown = json!({ "type": "terminal", "terminalId": "bash" });
+    let said = json!({ "sessionUpdate": "agent_message_chunk",
+        "content": { "type": "text", "text": format!("**Task ended:** {WHY}") } });
+    let over = json!({ "sessionUpdate": "async_task_state_update", "asyncTaskId": "t1",
+                       "state": "failed", "summary": WHY });
+    let with_exit = words::with(named.clone(), json!({ "terminal_exit": exit() }));
+    let rows = [
+        (
+            json!({}),
+            vec![card(json!({ "_meta": named })), said.clone()],
+        ),
+        (
+            terminals(),
+            vec![
+                card(json!({ "_meta": with_exit, "content": [shown, text] })),
+                said.clone(),
+            ],
+        ),
+        (agreed(&["asyncTasks"]), vec![card(json!({})), said, over]),
+    ];
+    for (client, expected) in rows {
+        with(&client, |scene| {
+            begins(scene);
+            scene.says([words::done(1), words::state("idle")]);
+            told(scene);
+            let params = json!({ "providerId": "main", "apiType": "anthropic",
+                                 "baseUrl": "https://first.example" });
+            scene.desk.request("providers/set", &params);
+            scene.settle();
+            let mut shown: Vec<Value> = told(scene).into_iter().map(|(_, it)| it).collect();
+            for it in &mut shown {
+                it.as_object_mut().unwrap().remove("messageId");
+            }
+            shown.retain(|it| it.get("sessionUpdate").is_some());
+            assert_eq!(shown, expected, "{client}");
+        });
+    }
 }

@@ -69,7 +69,7 @@ impl RpcError {
     pub fn unknown_session(id: &str) -> RpcError {
         RpcError::with(
             NOT_FOUND,
-            "This session is not open here. Create it with session/new first.",
+            "This session is not open here. Load it with session/load, or create one with session/new.",
             object! {"reason": "unknown_session", "sessionId": id},
         )
     }

@@ -1,6 +1,7 @@
 //! What the editor asks of the sessions.
 
 use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::config::Agent;
@@ -131,6 +132,15 @@ impl Sessions {
                 "mcpServers",
                 "unsupported",
                 "MCP servers are not supported yet. Remove them from this agent's settings.",
+            ));
+        }
+        let names = || setup.servers.iter().map(|it| it.name.as_str());
+        let unnamed = names().any(|name| name.trim().is_empty());
+        if unnamed || names().collect::<BTreeSet<_>>().len() < setup.servers.len() {
+            return Some(RpcError::field(
+                "mcpServers",
+                "duplicate_or_invalid_name",
+                "Each MCP server needs a name of its own. Name them in this agent's settings.",
             ));
         }
         if !setup.folders.is_empty() && !self.habits.folders {

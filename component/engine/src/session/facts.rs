@@ -435,7 +435,9 @@ pub(super) fn refusal(failure: &host::Failure) -> RpcError {
 
 /// A turn that the Host says has failed (decision: the reason is told, not hidden).
 fn failed(class: &str, message: Option<&str>) -> RpcError {
-    let words = match message {
+    // A Host that has no words says its code again.
+    let said = message.filter(|said| *said != class && !said.trim().is_empty());
+    let words = match said {
         Some(message) => format!("The turn failed ({class}): {message}"),
         None => format!("The turn failed ({class})."),
     };

@@ -332,6 +332,7 @@ impl Session {
     /// What the first prompt is told.
     pub(super) fn warn_first(&mut self, cx: &mut Cx<'_, '_>) {
         let warning = self.panel.as_mut().and_then(Panel::warning);
+        let warning = warning.filter(|text| self.more.notices.is_news(text));
         self.warn(cx, warning);
     }
 

@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
+use super::replace::Why;
 use crate::host::{Blame, Failure, ForkPoint};
 use crate::input::{FileRefusal, HostRefusal};
 use crate::json::Object;
@@ -102,6 +103,16 @@ pub fn anew() -> Failure {
         "Claude Code begins anew with the plan. Change the setting again when it works.".into(),
         object! { "source": "claude", "code": "begins_anew" },
     )
+}
+
+/// A task in the background ends with the process that did it.
+pub fn cut_off(name: &str, why: Why) -> String {
+    let why = match why {
+        Why::Provider => "another provider was set",
+        Why::Plan => "Claude Code begins anew with the plan",
+        Why::Load => "the session was loaded with another setup",
+    };
+    format!("\"{name}\" ended, because {why}. Ask for it again if you still need it.")
 }
 
 /// The program refused to greet.

@@ -57,6 +57,7 @@ impl Session {
                 self.failed_to_start(cx, &frame);
                 self.result(cx, &frame);
             }
+            "system" if frame.subtype == "session_title_changed" => self.title_changed(line),
             "system" if frame.subtype == "api_retry" => self.retrying(cx, line),
             "system" => {
                 self.system(cx, &frame);
@@ -404,7 +405,7 @@ impl Session {
         let Some(text) = text(frame.content).filter(|_| level != "info") else {
             return;
         };
-        if self.dropped(MAIN) {
+        if self.dropped(MAIN) || !self.more.notices.is_news(&text) {
             return;
         }
         let (severity, word) = match level {

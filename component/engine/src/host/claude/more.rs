@@ -45,6 +45,8 @@ pub struct Beyond {
     pub shutting_down: bool,
     /// Sign-ins to MCP servers.
     pub sign_ins: SignIns,
+    /// Notices that the processes of the session gave.
+    pub notices: Notices,
     /// MCP servers that were said not to work.
     servers: Vec<String>,
     /// It was asked which skills there are.
@@ -52,9 +54,38 @@ pub struct Beyond {
 }
 
 impl Beyond {
-    /// Another process has to be asked which skills there are.
+    /// Another process has to be asked which skills there are, and says again what the one
+    /// before it said.
     pub fn ask_again(&mut self) {
         self.skills = false;
+        self.notices.known.clone_from(&self.notices.told);
+    }
+}
+
+/// What the program says by itself, such as when it starts. Each process of a session says it
+/// anew; the user has heard it then.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Notices {
+    /// The last ones that the editor was told.
+    told: VecDeque<String>,
+    /// Those of processes before, which this one has not said yet.
+    known: VecDeque<String>,
+}
+
+impl Notices {
+    /// The process says this; whether the user is to hear it.
+    pub fn is_news(&mut self, text: &str) -> bool {
+        if let Some(at) = self.known.iter().position(|it| it == text) {
+            self.known.remove(at);
+            return false;
+        }
+        if !self.told.iter().any(|it| it == text) {
+            self.told.push_back(text.to_string());
+        }
+        if self.told.len() as u64 > limits::CLAUDE_NOTICES {
+            self.told.pop_front();
+        }
+        true
     }
 }
 

@@ -11,6 +11,7 @@
 
 use alloc::vec::Vec;
 
+use super::anew::Anew;
 use super::cards::Setting;
 use super::control::Purpose;
 use super::modes::BYPASS;
@@ -22,6 +23,17 @@ use crate::host::{Cx, Setup};
 use crate::input::Channel;
 use crate::object;
 use crate::rpc::Ticket;
+
+/// Why another process takes the place of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The models are to come from elsewhere.
+    Provider,
+    /// A plan is carried out with a fresh context, or is not after all.
+    Plan,
+    /// It is loaded, and to work in another way.
+    Load,
+}
 
 impl Session {
     /// Whether nothing is under way that a replacement would cut off, but for work in the
@@ -76,6 +88,7 @@ impl Session {
         setup: &Setup,
         stored: bool,
     ) -> Session {
+        let left = self.left().filter(|_| stored).cloned();
         let own = self.own.clone().filter(|_| stored);
         let mut heir = self.heir(cx, Stage::Starting(ticket), setup.clone());
         heir.own = own.or(heir.own);
@@ -84,20 +97,24 @@ impl Session {
             self.close(cx, None);
             self.give(&mut heir);
             heir.after = Some(self.channel);
-            return heir;
+        } else {
+            if self.is_live() {
+                self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+            }
+            self.abort(cx);
+            self.anew = Anew::No;
+            self.hand_over(cx, &mut heir, Why::Load);
         }
-        if self.is_live() {
-            self.request(cx, Purpose::Nothing, &object! { "subtype": "interrupt" });
+        if let Some(left) = left {
+            heir.goes_back(left);
         }
-        self.abort(cx);
-        self.hand_over(cx, &mut heir);
         heir
     }
 
     /// What only this process could have done is ended and answered; the rest goes to `heir`,
     /// and the process leaves. What it still says is to nobody.
-    pub(super) fn hand_over(&mut self, cx: &mut Cx<'_, '_>, heir: &mut Session) {
-        self.end_work(cx);
+    pub(super) fn hand_over(&mut self, cx: &mut Cx<'_, '_>, heir: &mut Session, why: Why) {
+        self.end_work(cx, why);
         self.give(heir);
         heir.after = match self.after.take() {
             // It never started itself.
@@ -143,6 +160,7 @@ impl Session {
         heir.rested = self.rested;
         heir.paused = self.paused;
         if self.stage == Stage::Anew {
+            heir.anew = core::mem::take(&mut self.anew);
             heir.turns = core::mem::take(&mut self.turns);
             heir.unread = core::mem::take(&mut self.unread);
         }
@@ -151,13 +169,13 @@ impl Session {
     }
 
     /// Everything that ends with the process, while the session still hears of it.
-    fn end_work(&mut self, cx: &mut Cx<'_, '_>) {
+    fn end_work(&mut self, cx: &mut Cx<'_, '_>, why: Why) {
         // A report that is made may want to know of files in its turn: it goes first.
         self.finish_overviews(cx);
         self.files_unknown(cx, Unknown::Failed);
         self.withdraw_all(cx);
         self.compaction_stopped(cx);
-        self.end_tasks(cx);
+        self.end_tasks(cx, Some(why));
         self.drop_outputs(cx, true);
         self.close_calls(cx);
         self.drop_setting(cx, &failure::anew());

@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use super::Claude;
+use super::replace::Why;
 use super::session::{Session, Stage};
 use crate::host::Cx;
 use crate::input::Channel;
@@ -37,7 +38,7 @@ impl Claude {
             if let Some(session) = session {
                 let mut heir = session.heir(cx, Stage::Anew, session.setup().clone());
                 heir.extras = session.extras.clone();
-                session.hand_over(cx, &mut heir);
+                session.hand_over(cx, &mut heir, Why::Provider);
                 self.succeed(heir);
             }
         }

@@ -390,7 +390,7 @@ impl Session {
     /// Whether more than it itself is to be seen to: its process is to be replaced, or
     /// nothing is left to do.
     pub(super) fn stirs(&self) -> bool {
-        self.over() || matches!(self.anew, Anew::Due { .. })
+        self.over() || self.anew.stirs()
     }
 
     fn diagnostic(&mut self, bytes: &[u8]) {
@@ -431,6 +431,9 @@ impl Session {
 
     /// The editor cancels (section 9.1).
     pub fn cancel(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.turns_back(cx) {
+            return;
+        }
         if self.stage == Stage::Anew {
             // The process has got nothing yet.
             self.abort_turns(cx);
@@ -491,7 +494,10 @@ impl Session {
             if let Some(timer) = self.backstops.remove(&uuid) {
                 cx.core.disarm(timer);
             }
-            self.read_in(&uuid);
+            match how {
+                How::Cancelled | How::NoResult => self.unwanted(&uuid),
+                _ => self.read_in(&uuid),
+            }
             let held = self.spent.remove(&uuid);
             let cancelled = |spent| Outcome::Ended {
                 ending: Ending::Cancelled,

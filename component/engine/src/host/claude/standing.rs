@@ -22,8 +22,10 @@ pub struct Remembered {
     pub account: Option<Account>,
     /// Unix milliseconds at which the last turn ended.
     ended_at: Option<u64>,
-    /// What the session is called.
+    /// What the session is called, as the editor was told.
     pub title: Option<String>,
+    /// The user gave it that name.
+    pub named: bool,
     cost_usd: Option<f64>,
 }
 
@@ -60,6 +62,11 @@ impl Session {
         })
     }
 
+    /// The name that its editor was told, as long as it is open.
+    pub fn called(&self) -> Option<&str> {
+        self.remembered.title.as_deref().filter(|_| !self.leaves())
+    }
+
     /// Tells who is signed in. Its moment is that of the session's answer: what a process says
     /// while the past is shown comes at any moment.
     pub(super) fn introduce(&mut self, cx: &mut Cx<'_, '_>) {
@@ -91,6 +98,7 @@ impl Session {
         }
         // The model's name for it would take the user's away.
         self.title = Title::Done;
+        self.remembered.named = true;
         self.named(cx, title);
         cx.answer(Fact::Done { ticket });
     }

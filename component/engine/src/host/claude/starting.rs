@@ -108,8 +108,11 @@ impl Session {
         }
     }
 
-    /// Something was said in it: the program has stored that.
+    /// Something was said in it: the program has stored that, unless a plan comes first.
     pub(super) fn said_something(&mut self) {
+        if self.left().is_some() {
+            return;
+        }
         self.stored = true;
         self.forked = None;
         self.extras.resume_at = None;

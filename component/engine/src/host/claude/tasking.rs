@@ -9,11 +9,15 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::failure;
+use super::records::Notice;
+use super::replace::Why;
 use super::session::Session;
 use super::tasks::Kind;
 use super::wire::part;
 use super::wire::tasks::{Patch, TaskFrame, TaskUsage};
 use crate::host::aside::{News, Over, Progress, Task, TaskNews};
+use crate::host::more::Severity;
 use crate::host::{Cx, Fact, Said};
 use crate::object;
 use crate::projection::Speaker;
@@ -353,18 +357,48 @@ impl Session {
 
     /// The process is gone: nothing more comes of anything.
     pub(super) fn tasks_lost(&mut self, cx: &mut Cx<'_, '_>) {
-        self.end_tasks(cx);
+        self.end_tasks(cx, None);
         self.tasks.clear();
     }
 
     /// Everything that it worked at ends with it, and can be taken up again by another one.
-    pub(super) fn end_tasks(&mut self, cx: &mut Cx<'_, '_>) {
+    /// `why` is for the user, where it was ended from here.
+    pub(super) fn end_tasks(&mut self, cx: &mut Cx<'_, '_>, why: Option<Why>) {
         self.own_ends(cx, Over::Failed);
         self.tasks.noted = None;
         for id in self.tasks.take_running() {
-            self.task_ended(cx, &id, Over::Failed, None);
+            let words = why.and_then(|why| self.cut_off(cx, &id, why));
+            self.task_ended(cx, &id, Over::Failed, words.as_deref());
             self.tasks.over(&id);
         }
+    }
+
+    /// The user hears why a task in the background ends, on its card and beside it.
+    fn cut_off(&mut self, cx: &mut Cx<'_, '_>, id: &str, why: Why) -> Option<String> {
+        let task = self.tasks.get(id)?;
+        if !task.runs_aside() || task.ended.is_some() {
+            return None;
+        }
+        let text = failure::cut_off(&task.title, why);
+        let title = "Task ended";
+        if let Some(call) = task.call.clone() {
+            let mut out = Vec::new();
+            self.cards.cut_off(&call, &text, &mut out);
+            self.tell_cards(cx, out);
+        }
+        let message_id = cx.core.uuid();
+        self.notify(
+            cx,
+            Notice {
+                severity: Severity::Warning,
+                title,
+                text: &text,
+                words: &format!("**{title}:** {text}"),
+                id: &message_id,
+                meta: None,
+            },
+        );
+        Some(text)
     }
 
     /// The conversation began anew.

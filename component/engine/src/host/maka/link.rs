@@ -155,7 +155,18 @@ impl Link {
     }
 }
 
+/// The embedder's word for Maka's own Host; others speak its protocol too.
+const MAKA: &str = "maka";
+
 impl Maka {
+    /// The Host that is used, for people.
+    pub(super) fn host(&self) -> String {
+        match self.grant.as_str() {
+            MAKA => "Maka Runtime Host".to_string(),
+            name => format!("Host \"{name}\""),
+        }
+    }
+
     /// Opens a channel to the Host.
     pub(super) fn connect(&mut self, cx: &mut Cx<'_, '_>) {
         self.leave_state(cx);
@@ -194,11 +205,18 @@ impl Maka {
     }
 
     pub(super) fn refused_channel(&mut self, cx: &mut Cx<'_, '_>, refusal: &HostRefusal) {
+        let host = self.host();
         let failure = match refusal {
             HostRefusal::NotAllowed => failure::connect(
                 "not_allowed",
                 "This Host is not on the list of what Airlock may open.",
             ),
+            HostRefusal::Absent | HostRefusal::NoFolder | HostRefusal::Stale
+                if self.grant != MAKA =>
+            {
+                let sentence = format!("The {host} is not running. Start it again.");
+                failure::connect("absent", &sentence)
+            }
             HostRefusal::Absent | HostRefusal::NoFolder => failure::connect(
                 "absent",
                 "No Maka Runtime Host is running. Start Maka, or run host-runner with --host embedded.",
@@ -209,12 +227,11 @@ impl Maka {
             ),
             HostRefusal::Insecure(why) => failure::connect(
                 "insecure",
-                &format!("The Maka Runtime Host's files are not safe to use: {why}."),
+                &format!("The {host}'s files are not safe to use: {why}."),
             ),
-            HostRefusal::Failed(why) => failure::connect(
-                "failed",
-                &format!("The Maka Runtime Host cannot be reached: {why}."),
-            ),
+            HostRefusal::Failed(why) => {
+                failure::connect("failed", &format!("The {host} cannot be reached: {why}."))
+            }
         };
         self.leave_state(cx);
         self.try_again(cx, failure);
@@ -224,8 +241,11 @@ impl Maka {
         if let Some(channel) = self.link.channel() {
             self.leave_state(cx);
             cx.core.effect(Effect::Host(channel, HostDeparture::Close));
-            let sentence = "The Maka Runtime Host did not answer in time. Look whether it is busy, or restart it.";
-            self.try_again(cx, failure::connect("timeout", sentence));
+            let sentence = format!(
+                "The {} did not answer in time. Look whether it is busy, or restart it.",
+                self.host()
+            );
+            self.try_again(cx, failure::connect("timeout", &sentence));
         }
     }
 
@@ -269,8 +289,8 @@ impl Maka {
             return self.unusable(cx, failure::connect("invalid_greeting", sentence));
         };
         if greeting.kind == "draining" {
-            let sentence = "The Maka Runtime Host is shutting down. Start it again.";
-            return self.drop_attempt(cx, failure::connect("draining", sentence));
+            let sentence = format!("The {} is shutting down. Start it again.", self.host());
+            return self.drop_attempt(cx, failure::connect("draining", &sentence));
         }
         if greeting.compatibility_epoch != w::EPOCH {
             return self.unusable(cx, failure::epoch(greeting.compatibility_epoch));
@@ -318,7 +338,7 @@ impl Maka {
         self.link.lost_at = None;
         self.outage_ends(cx);
         cx.core
-            .note(Level::Info, "connected to the Maka Runtime Host");
+            .note(Level::Info, format!("connected to the {}", self.host()));
     }
 
     /// Asks a Host that is not ready yet.
@@ -374,8 +394,8 @@ impl Maka {
                 self.leave_state(cx);
                 self.make_ready(cx, channel, epoch);
             } else if status.state == "draining" {
-                let sentence = "The Maka Runtime Host is shutting down. Start it again.";
-                self.drop_attempt(cx, failure::connect("draining", sentence));
+                let sentence = format!("The {} is shutting down. Start it again.", self.host());
+                self.drop_attempt(cx, failure::connect("draining", &sentence));
             } else {
                 let timer = cx.arm(Due::Poll, limits::MAKA_READY_POLL_MS);
                 if let State::Settling { poll, .. } = &mut self.link.state {
@@ -401,7 +421,7 @@ impl Maka {
             self.link.lost_at = Some(cx.core.now.monotonic);
             cx.core.note(
                 Level::Warn,
-                "the connection to the Maka Runtime Host was lost",
+                format!("the connection to the {} was lost", self.host()),
             );
         }
         let (calls, timers) = self.calls.lost();
@@ -424,8 +444,11 @@ impl Maka {
         if was_ready {
             self.outage_begins(cx);
         }
-        let sentence = "The connection to the Maka Runtime Host was lost and did not come back.";
-        self.try_again(cx, failure::connect("connection_lost", sentence));
+        let sentence = format!(
+            "The connection to the {} was lost and did not come back.",
+            self.host()
+        );
+        self.try_again(cx, failure::connect("connection_lost", &sentence));
     }
 
     /// After a loss: a pause and another attempt, if anything wants one. Without a loss, or

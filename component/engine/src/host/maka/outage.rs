@@ -3,7 +3,7 @@
 //! Touches a timer and tells notices. Invariant: an outage is told at most once, and only
 //! if it lasts: most losses are over before anybody could read of them.
 
-use alloc::string::ToString;
+use alloc::format;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -49,11 +49,11 @@ impl Maka {
         self.outage.0 = None;
         let all = self.feeds.iter();
         let awaited = all.filter(|(_, it)| it.awaited()).map(|(key, _)| *key);
-        for key in awaited.collect::<Vec<SessionKey>>() {
-            let text = "The connection to the Maka Runtime Host was lost. Trying again.";
-            let notice = Fact::Noticed {
-                text: text.to_string(),
-            };
+        let awaited: Vec<SessionKey> = awaited.collect();
+        let host = self.host();
+        for key in awaited {
+            let text = format!("The connection to the {host} was lost. Trying again.");
+            let notice = Fact::Noticed { text };
             let _fine = cx.tell(key, notice);
         }
     }

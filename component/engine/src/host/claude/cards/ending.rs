@@ -115,6 +115,29 @@ impl Cards {
         }
     }
 
+    /// What a call began in the background was ended from here: it has failed after all, and
+    /// says why. A terminal stays with what it shows.
+    pub fn cut_off(&mut self, id: &str, why: &str, out: &mut Vec<Told>) {
+        let terminals = self.setting.terminals;
+        let Some(call) = self.call(id).filter(|call| !call.hidden) else {
+            return;
+        };
+        let mut content = vec![Shown::Text(why.to_owned())];
+        if tools::is_command(&call.name) && terminals {
+            content.insert(0, Shown::Terminal(id.to_owned()));
+        }
+        let mut news = News {
+            status: Some(Status::Failed),
+            content: Some(content),
+            ..News::default()
+        };
+        if core::mem::take(&mut call.terminal) {
+            news.notes.beside = Some(("terminal_exit", exit(id, None)));
+        }
+        self.tell(id, news, out);
+        self.end(id);
+    }
+
     /// The `PostToolUse` hook: what the tool answered, and what became of a file.
     pub fn hooked(&mut self, id: &str, response: &RawValue, out: &mut Vec<Told>) {
         let cwd = self.setting.cwd.clone();

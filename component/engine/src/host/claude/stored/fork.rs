@@ -458,6 +458,8 @@ impl Claude {
             Session::start_again(cx, program, environment, fork.ticket, fork.setup, again);
         session.again = false;
         session.title = Title::stored(copy.title.clone());
+        // As a name of the user's it stands there.
+        session.remembered.named = copy.title.is_some();
         self.sessions.insert(session.channel(), session);
         Now::Over
     }

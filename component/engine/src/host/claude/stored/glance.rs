@@ -59,6 +59,11 @@ impl Glance {
         best(&[&self.custom, &self.generated, &self.summary])
     }
 
+    /// Whether it was the user.
+    pub fn is_named(&self) -> bool {
+        best(&[&self.custom]).is_some()
+    }
+
     /// The session's name, else what was said first.
     pub fn title(&self) -> Option<String> {
         self.name().or_else(|| best(&[&self.first, &self.last]))

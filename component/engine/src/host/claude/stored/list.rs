@@ -29,6 +29,8 @@ pub struct Open<'a> {
     pub moved: &'a Moved,
     /// What a session does that is open here, by its id.
     pub standing: &'a dyn Fn(&str) -> Option<Standing>,
+    /// What its editor was told that it is called, likewise.
+    pub called: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// Who wants the sessions.
@@ -292,7 +294,7 @@ impl Listing {
                         self.sessions.push(ListItem {
                             id: found.id.clone(),
                             cwd,
-                            title,
+                            title: (open.called)(&found.id).unwrap_or(title),
                             updated_at: i64::try_from(found.modified).ok().and_then(stamp::iso),
                             row: self.query.as_ref().map(|_| IndexRow {
                                 archived: found.archived,

@@ -81,6 +81,8 @@ struct Before {
     mode: Option<String>,
     /// What it was called.
     title: Option<String>,
+    /// Whether the user named it.
+    named: bool,
 }
 
 impl Found {
@@ -90,6 +92,7 @@ impl Found {
             before: Before {
                 stored: true,
                 title: glance.name(),
+                named: glance.is_named(),
                 mode: glance.mode.filter(|mode| mode != BYPASS),
             },
         }
@@ -291,6 +294,7 @@ impl Claude {
                 heir.before = heir.before.take().or(before.mode);
                 if before.title.is_some() {
                     heir.title = Title::stored(before.title);
+                    heir.remembered.named = before.named;
                 }
                 let channel = heir.channel();
                 self.succeed(heir);
@@ -322,6 +326,7 @@ impl Claude {
             Session::start_again(cx, program, &self.environment, load.ticket, setup, again);
         session.known_as(load.key);
         session.title = Title::stored(before.title);
+        session.remembered.named = before.named;
         let channel = session.channel();
         self.keys.insert(load.key, channel);
         self.sessions.insert(channel, session);

@@ -174,9 +174,11 @@ impl Claude {
     ) {
         let owner = FileOwner::Claude(id);
         let sessions = &self.sessions;
+        let session = |id: &str| sessions.values().find(|it| it.id() == id);
         let open = Open {
             moved: &self.stored.moved,
-            standing: &|id: &str| sessions.values().find(|it| it.id() == id)?.standing(),
+            standing: &|id: &str| session(id)?.standing(),
+            called: &|id: &str| session(id)?.called().map(Into::into),
         };
         let now = match self.stored.jobs.get_mut(&id) {
             Some(Job::List(listing)) => listing.arrival(cx, owner, handle, arrival, &open),
@@ -222,22 +224,27 @@ impl Claude {
     /// The id of the file in which a session goes on.
     pub(super) fn stored_as(&self, id: &str) -> String {
         let open = self.sessions.values().find(|it| it.id() == id);
-        let file = open.map_or_else(|| self.stored.moved.file(id), |it| it.stored_as());
+        let file = open.map_or_else(|| self.stored.moved.file(id), |it| it.kept_as());
         file.into()
     }
 
     /// Conversations go on under another id, or begin.
     pub(super) fn note_moved(&mut self) {
-        for session in self.sessions.values().filter(|it| it.is_moved()) {
+        let moved = &mut self.stored.moved;
+        for session in self.sessions.values() {
             let (id, file) = (session.id(), session.stored_as());
-            self.stored.moved.goes_on(id, file);
+            if session.is_moved() {
+                moved.goes_on(id, file);
+            } else if file != id && !id.is_empty() {
+                moved.begins(id, file);
+            }
         }
     }
 
     /// The session that has this file, or is about to, if one is open here.
     pub(super) fn holder(&self, file: &str) -> Option<&str> {
         let mut sessions = self.sessions.values();
-        let open = sessions.find(|it| it.id() == file || it.stored_as() == file);
+        let open = sessions.find(|it| [it.id(), it.stored_as(), it.kept_as()].contains(&file));
         let mut jobs = self.stored.jobs.values();
         let loads = || {
             jobs.find_map(|job| match job {

@@ -33,6 +33,13 @@ impl Moved {
         self.of.insert(file.to_owned(), id.to_owned());
     }
 
+    /// A session will go on there, when something was said: the file is its own already.
+    pub fn begins(&mut self, id: &str, file: &str) {
+        if (self.of.len() as u64) < limits::CLAUDE_MOVED && !self.of.contains_key(file) {
+            self.of.insert(file.to_owned(), id.to_owned());
+        }
+    }
+
     /// The id of the file in which a session goes on.
     pub fn file<'a>(&'a self, id: &'a str) -> &'a str {
         self.now.get(id).map_or(id, String::as_str)
