@@ -28,7 +28,7 @@ const compared = names.map((name, at) => (lanes[at % 2] = lanes[at % 2].then(() 
 
 let unlisted = 0;
 for (const [at, name] of names.entries()) {
-  const differences = await compared[at].promise;
+  const differences = await compared[at];
   const reasons = new Set();
   const unexplained = [];
   for (const line of differences) {

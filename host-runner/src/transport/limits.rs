@@ -33,6 +33,8 @@ pub const TERMINATE_AFTER: Duration = Duration::from_secs(2);
 pub const KILL_AFTER: Duration = Duration::from_secs(2);
 /// How often the supervisor looks whether what a killed runner left has ended.
 pub const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// After so many looks, two seconds, it kills.
+pub const KILL_AFTER_LOOKS: usize = 100;
 /// How long the exit of a child waits for the end of its output and its stderr. That long
 /// only when something that it left running holds a pipe, or when nobody reads.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -18,7 +18,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use rustix::net::SendFlags;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -62,21 +61,17 @@ pub fn main() -> ! {
     std::process::exit(0)
 }
 
-/// Tells the groups to end, and kills those that have not after [`limits::KILL_AFTER`].
+/// Tells the groups to end, and kills those that have not after [`limits::KILL_AFTER_LOOKS`].
 fn end(mut groups: Vec<Pid>) {
     for group in &groups {
         let _ = kill_process_group(*group, Signal::TERM);
     }
-    let told = Instant::now();
     // They are nobody's children here, so that none is waited for: they are looked at. One
     // that is gone is not signalled again; its number may be somebody else's.
-    loop {
+    for _ in 0..limits::KILL_AFTER_LOOKS {
         groups.retain(|group| test_kill_process_group(*group).is_ok());
         if groups.is_empty() {
             return;
-        }
-        if told.elapsed() >= limits::KILL_AFTER {
-            break;
         }
         std::thread::sleep(limits::LOOK_EVERY);
     }
