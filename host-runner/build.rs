@@ -47,11 +47,17 @@ fn main() -> Result<()> {
 fn make(workspace: &Path) -> Result<()> {
     let out = variable("OUT_DIR")?;
     ensure_target()?;
-    let wasm = fs::read(build(workspace, &out.join("component"))?)?;
+    // `OUT_DIR` is `<profile folder>/build/<package>/out`. This script is built more than once
+    // (clippy has its own); what it builds is there once.
+    let profile = out
+        .ancestors()
+        .nth(3)
+        .context("OUT_DIR is not where it used to be")?;
+    let wasm = fs::read(build(workspace, &profile.join("airlock-component"))?)?;
     let compiled = compile(&wasm)?;
     fs::write(out.join("airlock.wasm"), &wasm)?;
     fs::write(out.join("airlock.cwasm"), compiled)?;
-    beside_the_program(&out, &wasm)
+    beside_the_program(profile, &wasm)
 }
 
 fn ensure_target() -> Result<()> {
@@ -138,12 +144,8 @@ fn compile(wasm: &[u8]) -> Result<Vec<u8>> {
         .map_err(|error| anyhow!("the component cannot be compiled for {target}: {error:#}"))
 }
 
-/// `OUT_DIR` is `<profile folder>/build/<package>/out`.
-fn beside_the_program(out: &Path, wasm: &[u8]) -> Result<()> {
-    let folder = out
-        .ancestors()
-        .nth(3)
-        .context("OUT_DIR is not where it used to be")?;
+/// For embedders.
+fn beside_the_program(folder: &Path, wasm: &[u8]) -> Result<()> {
     let draft = folder.join(format!("airlock.wasm.{}", std::process::id()));
     fs::write(&draft, wasm)?;
     fs::rename(&draft, folder.join("airlock.wasm"))?;

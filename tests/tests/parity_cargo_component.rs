@@ -1,7 +1,7 @@
 //! `cargo component build` gives the same component as plain cargo: the same world, only
 //! our own imports, the same effects on every recorded session.
 //!
-//! Not part of the README's test command: cargo-component takes ten minutes to install.
+//! Not part of the README's test command: cargo-component takes minutes to install.
 //! Where the feature `cargo-component` is on, a missing tool fails.
 
 #[path = "support/component.rs"]
