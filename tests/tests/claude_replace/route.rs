@@ -51,6 +51,16 @@ fn given_something_under_way_when_a_provider_is_set_then_it_ends_as_it_would_hav
         assert!(started_with(scene, 1, "--permission-mode=plan"));
     });
     every_way(|scene| {
+        let set = mode(scene, "bypassPermissions");
+        assert_eq!(scene.answer(set).as_deref(), Some("done"));
+        reroute(scene, "first");
+        assert!(started_with(
+            scene,
+            1,
+            "--permission-mode=bypassPermissions"
+        ));
+    });
+    every_way(|scene| {
         scene.says([words::init(&words::NEW), words::requesting(&[])]);
         reroute(scene, "first");
         assert_eq!(started(scene), 1, "Claude works by itself");

@@ -86,6 +86,26 @@ fn given_a_live_session_when_loaded_with_other_folders_then_its_process_is_repla
     assert_eq!(world.desk.host.started.len(), 2);
 }
 
+/// What the user allowed is not taken back by another process, unless the client does.
+#[test]
+fn given_everything_allowed_when_loaded_with_other_folders_then_it_stays_unless_refused() {
+    let refused = json!({ "allowDangerouslySkipPermissions": false });
+    for (options, stays) in [(json!({}), true), (refused, false)] {
+        let mut world = World::plain();
+        open(&mut world);
+        let all = json!({ "sessionId": ID, "modeId": "bypassPermissions" });
+        let set = world.request("session/set_mode", &all);
+        world.result(set);
+        let params = json!({ "sessionId": ID, "cwd": CWD, "mcpServers": [],
+                             "additionalDirectories": ["/srv/more"],
+                             "_meta": { "claudeCode": { "options": options } } });
+        let load = world.request("session/load", &params);
+        world.result(load);
+        let all = world.started_with(1, "--permission-mode=bypassPermissions");
+        assert_eq!((world.desk.host.started.len(), all), (2, stays));
+    }
+}
+
 /// Nothing was said in it: there is no file, and nothing to show.
 #[test]
 fn given_a_session_that_was_never_prompted_when_loaded_then_it_goes_on() {

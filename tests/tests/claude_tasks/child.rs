@@ -466,8 +466,10 @@ fn given_a_running_subagent_when_the_process_dies_then_its_session_has_failed() 
         told(scene);
         scene.dies(1);
         let told = told(scene);
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].1["state"]["stopReason"], "error");
+        let said = |at: usize| told[at].1.to_string();
+        assert_eq!(told.len(), 2);
+        assert!(said(0).contains("because Claude Code ended"), "{}", said(0));
+        assert_eq!(told[1].1["state"]["stopReason"], "error");
     });
 }
 

@@ -111,6 +111,13 @@ pub fn cut_off(name: &str, why: Why) -> String {
         Why::Provider => "another provider was set",
         Why::Plan => "Claude Code begins anew with the plan",
         Why::Load => "the session was loaded with another setup",
+        // What it started may go on, without anybody who hears of it.
+        Why::Gone => {
+            return format!(
+                "What becomes of \"{name}\" is not known, because Claude Code ended. Ask for it \
+                 again if you still need it."
+            );
+        }
     };
     format!("\"{name}\" ended, because {why}. Ask for it again if you still need it.")
 }

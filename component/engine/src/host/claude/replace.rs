@@ -24,7 +24,7 @@ use crate::input::Channel;
 use crate::object;
 use crate::rpc::Ticket;
 
-/// Why another process takes the place of one.
+/// Why a process goes that was at work: another one takes its place, or it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The models are to come from elsewhere.
@@ -33,6 +33,8 @@ pub enum Why {
     Plan,
     /// It is loaded, and to work in another way.
     Load,
+    /// It ended by itself.
+    Gone,
 }
 
 impl Session {
@@ -57,7 +59,7 @@ impl Session {
     /// A process for the same conversation, not started yet.
     pub(super) fn heir(&self, cx: &mut Cx<'_, '_>, stage: Stage, setup: Setup) -> Session {
         let mode = match &self.panel {
-            Some(panel) => Some(panel.mode()).filter(|mode| *mode != BYPASS),
+            Some(panel) => Some(panel.mode()),
             None => self.before.as_deref(),
         };
         let own = self.own.clone().map(|own| match self.stored {
@@ -74,6 +76,9 @@ impl Session {
         };
         let loads = stage != Stage::Anew;
         let mut heir = Session::new(cx, stage, setup, again);
+        if heir.extras.no_bypass {
+            heir.before = heir.before.filter(|mode| mode != BYPASS);
+        }
         heir.again = loads;
         heir.planned = self.planned.clone();
         heir
@@ -175,7 +180,7 @@ impl Session {
         self.files_unknown(cx, Unknown::Failed);
         self.withdraw_all(cx);
         self.compaction_stopped(cx);
-        self.end_tasks(cx, Some(why));
+        self.end_tasks(cx, why);
         self.drop_outputs(cx, true);
         self.close_calls(cx);
         self.drop_setting(cx, &failure::anew());

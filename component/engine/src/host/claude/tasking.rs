@@ -357,17 +357,17 @@ impl Session {
 
     /// The process is gone: nothing more comes of anything.
     pub(super) fn tasks_lost(&mut self, cx: &mut Cx<'_, '_>) {
-        self.end_tasks(cx, None);
+        self.end_tasks(cx, Why::Gone);
         self.tasks.clear();
     }
 
     /// Everything that it worked at ends with it, and can be taken up again by another one.
-    /// `why` is for the user, where it was ended from here.
-    pub(super) fn end_tasks(&mut self, cx: &mut Cx<'_, '_>, why: Option<Why>) {
+    /// `why` is for the user.
+    pub(super) fn end_tasks(&mut self, cx: &mut Cx<'_, '_>, why: Why) {
         self.own_ends(cx, Over::Failed);
         self.tasks.noted = None;
         for id in self.tasks.take_running() {
-            let words = why.and_then(|why| self.cut_off(cx, &id, why));
+            let words = self.cut_off(cx, &id, why);
             self.task_ended(cx, &id, Over::Failed, words.as_deref());
             self.tasks.over(&id);
         }
